@@ -1,0 +1,145 @@
+"""Produce: check the headers, hand all batches of the request to the writer at once, answer per partition."""
+
+from collections.abc import Sequence
+
+from inkless.broker.catalog import CatalogTopic
+from inkless.broker.errors import code_of
+from inkless.broker.names import is_valid_topic_name
+from inkless.broker.router import Call
+from inkless.broker.services import Services
+from inkless.control_plane.values import BatchResult
+from inkless.core.errors import ControlPlaneError, ErrorKind
+from inkless.data_plane.draft import AppendBatch
+from inkless.records.batch import BatchError, check_produced
+from inkless.wire.error_codes import ErrorCode
+from inkless.wire.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+IDS_FROM = 13
+ACKS = (-1, 0, 1)
+
+
+async def produce(services: Services, request: ProduceRequest, call: Call) -> ProduceResponse | None:
+    """No answer at all for acks=0, as the client waits for none."""
+    batches: list[AppendBatch] = []
+    taken: list[PartitionProduceResponse] = []
+    try:
+        topics = _in_memory(services, request, call.version) or await _find(services, request, call.version)
+        responses = [
+            _check_topic(services, request, data, topic, call, batches, taken)
+            for data, topic in zip(request.topic_data, topics, strict=True)
+        ]
+        if not call.turn.is_reached:
+            await call.turn.reached()
+        answer = services.writer.append(batches) if batches else None
+    finally:
+        call.turn.pass_on()
+    if answer is not None:
+        for partition, result in zip(taken, await answer, strict=True):
+            _set_result(partition, result, call.version)
+    return ProduceResponse(responses=responses) if request.acks != 0 else None
+
+
+def _in_memory(services: Services, request: ProduceRequest, version: int) -> list[CatalogTopic | None] | None:
+    """The topics of the request, if memory knows each of them and each partition."""
+    found: list[CatalogTopic | None] = []
+    for data in request.topic_data:
+        catalog = services.catalog
+        entry = catalog.by_id(data.topic_id) if version >= IDS_FROM else catalog.by_name(data.name)
+        if entry is None:
+            return None
+        for partition in data.partition_data:
+            if partition.index >= entry.topic.partitions:
+                return None
+        found.append(entry)
+    return found
+
+
+async def _find(services: Services, request: ProduceRequest, version: int) -> Sequence[CatalogTopic | None]:
+    """Ask the plane: it alone may say that a topic or partition does not exist."""
+    by_id = version >= IDS_FROM
+    names = [] if by_id else [data.name for data in request.topic_data]
+    ids = [data.topic_id for data in request.topic_data] if by_id else []
+    try:
+        return await services.catalog.ask(names, ids)
+    except ControlPlaneError:
+        return [None] * len(request.topic_data)
+
+
+def _check_topic(
+    services: Services,
+    request: ProduceRequest,
+    data: TopicProduceData,
+    entry: CatalogTopic | None,
+    call: Call,
+    batches: list[AppendBatch],
+    taken: list[PartitionProduceResponse],
+) -> TopicProduceResponse:
+    """Check every partition of a topic; what is good goes to `batches`, its answer to `taken`."""
+    refused = _refusal(request, data, entry, call.version)
+    partitions = []
+    for partition in data.partition_data:
+        response = PartitionProduceResponse(index=partition.index, base_offset=-1)
+        partitions.append(response)
+        if refused is not None:
+            response.error_code = refused
+            continue
+        assert entry is not None
+        batch = _check_partition(partition, response, entry)
+        if batch is not None:
+            batches.append(batch)
+            taken.append(response)
+    return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=partitions)
+
+
+def _refusal(
+    request: ProduceRequest, data: TopicProduceData, entry: CatalogTopic | None, version: int
+) -> ErrorCode | None:
+    """An error that holds for every partition of the topic."""
+    if request.acks not in ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if request.transactional_id is not None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if entry is not None:
+        return None
+    if version >= IDS_FROM:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if not is_valid_topic_name(data.name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _check_partition(
+    data: PartitionProduceData, response: PartitionProduceResponse, entry: CatalogTopic
+) -> AppendBatch | None:
+    if not 0 <= data.index < entry.topic.partitions:
+        response.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return None
+    try:
+        if data.records is None:
+            raise BatchError(ErrorKind.INVALID_RECORD, "a produce request carries exactly one batch per partition")
+        header = check_produced(data.records, entry.max_message_bytes)
+        if header.is_transactional:
+            raise BatchError(ErrorKind.TRANSACTIONS_REFUSED, "transactions are not supported yet")
+    except BatchError as error:
+        response.error_code = code_of(error.kind)
+        response.error_message = str(error)
+        return None
+    return AppendBatch(entry.topic.id, data.index, header, data.records)
+
+
+def _set_result(response: PartitionProduceResponse, result: BatchResult, version: int) -> None:
+    if result.error is None:
+        response.base_offset = result.base_offset
+        response.log_start_offset = result.log_start
+        return
+    if result.error is ErrorKind.UNKNOWN_TOPIC_OR_PARTITION and version >= IDS_FROM:
+        response.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+    else:
+        response.error_code = code_of(result.error)

@@ -1,0 +1,253 @@
+"""The composition root: the only place where the parts of a broker are made and put together."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import uvloop
+
+from inkless.broker.catalog import Catalog
+from inkless.broker.connection import Limits
+from inkless.broker.housekeeping import Housekeeping
+from inkless.broker.producer_ids import ProducerIds
+from inkless.broker.routes import ROUTER
+from inkless.broker.server import Server, bind, bound
+from inkless.broker.services import Identity, Policy, Services
+from inkless.broker.sessions import Sessions
+from inkless.cache.memory import BlockCache
+from inkless.client.probe import who_answers
+from inkless.control_plane.port import ControlPlane
+from inkless.control_plane.sqlite.plane import SqlitePlane
+from inkless.control_plane.values import BrokerEpoch, BrokerRegistration, Endpoint
+from inkless.core.clock import Clock, SystemClock
+from inkless.core.errors import SettingError
+from inkless.core.tasks import TaskSet, ThreadExecutor
+from inkless.data_plane.feed import Feed
+from inkless.data_plane.reader import Reader
+from inkless.data_plane.signals import Signals
+from inkless.data_plane.tails import Tails
+from inkless.data_plane.writer import Writer, WriterLimits
+from inkless.settings import Flush, Listener, Settings, url_path
+from inkless.storage.keys import ensure_sole_tenant
+from inkless.storage.local import LocalStore
+from inkless.storage.memory import MemoryStore
+from inkless.storage.metered import MeteredStore
+from inkless.storage.port import ObjectStore
+from inkless.storage.prefixed import PrefixedStore
+from inkless.storage.retrying import RetryingStore
+
+log = logging.getLogger(__name__)
+
+STORE_THREADS = 4
+RETRY_FIRST_S = 0.1
+RETRY_LAST_S = 2.0
+STORE_TIMEOUT_S = 30.0
+PROBE_TIMEOUT_S = 2.0
+KEEP_COORDINATES_MS = 30_000
+SESSION_ID_BYTES = 4
+
+
+async def open_plane(settings: Settings, clock: Clock) -> ControlPlane:
+    """The control plane that `inkless.control.plane` names."""
+    url = settings.control_plane_url
+    if not url.startswith("sqlite:"):
+        raise SettingError(f"inkless.control.plane: only sqlite: is supported so far, not {url.partition(':')[0]}:")
+    return await SqlitePlane.open(
+        url_path(url),
+        clock,
+        ThreadExecutor("plane-write", 1),
+        ThreadExecutor("plane-read", 1),
+        poll_interval_s=settings.control_plane_poll_interval_ms / 1000,
+        producer_expiration_ms=settings.producer_id_expiration_ms,
+        result_retention_ms=settings.commit_result_retention_ms,
+    )
+
+
+def open_store(settings: Settings, clock: Clock, executor: ThreadExecutor) -> ObjectStore:
+    """The object store that `inkless.storage` names, with retries and meters around it."""
+    url = settings.storage_url
+    if url.startswith("memory:"):
+        store: ObjectStore = MemoryStore(clock)
+    elif url.startswith("file:"):
+        store = LocalStore(url_path(url), executor)
+    else:
+        scheme = url.partition(":")[0]
+        raise SettingError(f"inkless.storage: only file: and memory: are supported so far, not {scheme}:")
+    store = RetryingStore(
+        MeteredStore(store, clock),
+        clock,
+        settings.produce_max_upload_attempts,
+        RETRY_FIRST_S,
+        RETRY_LAST_S,
+        STORE_TIMEOUT_S,
+    )
+    return PrefixedStore(store, settings.object_key_prefix) if settings.object_key_prefix else store
+
+
+class Broker:
+    """A running broker. Made by `start_broker`."""
+
+    def __init__(
+        self, settings: Settings, services: Services, server: Server, listeners: tuple[Listener, ...]
+    ) -> None:
+        self.node_id = services.identity.node_id
+        self.cluster_id = services.identity.cluster_id
+        self.listeners = listeners
+        self._settings = settings
+        self.services = services
+        self.server = server
+        self._parts = AsyncExitStack()
+        self._tasks = TaskSet()
+        self._stopped_by_itself = asyncio.Event()
+
+    async def wait_closed_by_itself(self) -> None:
+        """Returns when the broker can't go on, because another one has taken its node id."""
+        await self.services.writer.fenced.wait()
+
+    async def stop(self) -> None:
+        """Drain: stop accepting, flush, answer, close; bounded in time."""
+        log.info("draining")
+        self.server.stop_accepting()
+        self.services.reader.stop_waiting()
+        try:
+            async with asyncio.timeout(self._settings.drain_timeout_ms / 1000):
+                await self.services.writer.drain()
+                await self.server.registry.drained()
+        except TimeoutError:
+            log.warning("not everything was answered within %d ms", self._settings.drain_timeout_ms)
+        await self.kill()
+        log.info("stopped")
+
+    async def kill(self) -> None:
+        """Close at once; nothing is flushed."""
+        await self.server.close()
+        await self._tasks.cancel()
+        await self._parts.aclose()
+
+
+async def start_broker(settings: Settings) -> Broker:
+    """Open plane and store, register, and listen. SettingError says what stands in the way."""
+    clock = SystemClock()
+    async with AsyncExitStack() as parts:
+        sockets = bind(settings.listeners)
+        for sock in sockets:
+            parts.callback(sock.close)
+        listeners = bound(settings.listeners, sockets)
+        plane = await open_plane(settings, clock)
+        parts.push_async_callback(plane.close)
+        store_threads = ThreadExecutor("store", STORE_THREADS)
+        parts.callback(store_threads.close)
+        store = open_store(settings, clock, store_threads)
+        parts.callback(store.close)
+        await ensure_sole_tenant(store, plane.cluster_id)
+        endpoints = tuple(_endpoint(settings, listener) for listener in listeners)
+        epoch = await _register(settings, plane, endpoints)
+        decoding = ThreadExecutor("decode", 1)
+        parts.callback(decoding.close)
+        cache = BlockCache(store, settings.consume_cache_max_bytes, settings.consume_cache_block_bytes)
+        parts.push_async_callback(cache.close)
+        tails, signals = Tails(KEEP_COORDINATES_MS), Signals()
+        reader = Reader(plane, cache, tails, signals, clock)
+        writer = Writer(plane, store, clock, epoch, reader.committed, _writer_limits(settings))
+        parts.push_async_callback(writer.close)
+        catalog = Catalog(plane, settings.message_max_bytes)
+        await catalog.load()
+        services = Services(
+            Identity(
+                settings.node_id, plane.cluster_id, settings.broker_rack, {end.listener: end for end in endpoints}
+            ),
+            _policy(settings),
+            plane,
+            catalog,
+            writer,
+            reader,
+            Sessions(
+                settings.max_incremental_fetch_session_cache_slots,
+                lambda: int.from_bytes(clock.random_bytes(SESSION_ID_BYTES)) & 0x7FFFFFFF,
+            ),
+            ProducerIds(plane, clock),
+            decoding,
+            clock,
+        )
+        server = Server(
+            services,
+            ROUTER,
+            Limits(settings.socket_request_max_bytes, settings.connection_bytes_in_flight),
+            max_connections=settings.max_connections,
+            request_bytes=settings.request_bytes_in_flight,
+            idle_s=settings.connections_max_idle_ms / 1000,
+            clock=clock,
+        )
+        broker = Broker(settings, services, server, listeners)
+        housekeeping = Housekeeping(plane, catalog, reader, clock)
+        feed = Feed(plane, tails, signals, clock, housekeeping.topics_at)
+        writer.start()
+        broker._tasks.spawn(feed.run(), "feed")
+        broker._tasks.spawn(housekeeping.run(), "housekeeping")
+        await server.start(listeners, sockets)
+        broker._parts = parts.pop_all()
+        return broker
+
+
+def _endpoint(settings: Settings, listener: Listener) -> Endpoint:
+    advertised = settings.advertised_listener(listener)
+    return Endpoint(listener.name, advertised.host, advertised.port)
+
+
+def _writer_limits(settings: Settings) -> WriterLimits:
+    return WriterLimits(
+        buffer_max_bytes=settings.produce_buffer_max_bytes,
+        commit_interval_s=settings.produce_commit_interval_ms / 1000,
+        adaptive=settings.produce_flush is Flush.ADAPTIVE,
+        uploads_in_flight=settings.uploads_in_flight,
+    )
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        auto_create_topics=settings.auto_create_topics_enable,
+        num_partitions=settings.num_partitions,
+        replication_factor=settings.default_replication_factor,
+        message_max_bytes=settings.message_max_bytes,
+        fetch_max_bytes=settings.fetch_max_bytes,
+    )
+
+
+async def _register(settings: Settings, plane: ControlPlane, endpoints: tuple[Endpoint, ...]) -> BrokerEpoch:
+    """Take the node id, unless a broker of this cluster answers under it where it is registered."""
+    before = await plane.registration(settings.node_id)
+    if before is not None:
+        for end in before.endpoints:
+            answering = await who_answers(end.host, end.port, PROBE_TIMEOUT_S)
+            if answering is None:
+                continue
+            if (answering.cluster_id, answering.node_id) == (plane.cluster_id, settings.node_id):
+                raise SettingError(
+                    f"node.id={settings.node_id} is taken: a broker of this cluster answers with it "
+                    f"at {end.host}:{end.port}; stop that one or choose another node.id"
+                )
+    return await plane.register(BrokerRegistration(settings.node_id, settings.broker_rack, endpoints))
+
+
+def serve(settings: Settings, on_ready: Callable[[Broker], None]) -> int:
+    """Run a broker until it is told to stop; the process's exit code."""
+    return uvloop.run(_serve(settings, on_ready))
+
+
+async def _serve(settings: Settings, on_ready: Callable[[Broker], None]) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    broker = await start_broker(settings)
+    on_ready(broker)
+    tasks = TaskSet()
+    told = tasks.spawn(stop.wait(), "stop signal")
+    fenced = tasks.spawn(broker.wait_closed_by_itself(), "fencing")
+    await asyncio.wait({told, fenced}, return_when=asyncio.FIRST_COMPLETED)
+    code = 1 if fenced.done() else 0
+    await tasks.cancel()
+    await broker.stop()
+    return code

@@ -1,0 +1,1 @@
+SELECT epoch FROM brokers WHERE node_id = ?

@@ -1,0 +1,1 @@
+SELECT node_id, epoch, rack, endpoints FROM brokers ORDER BY node_id

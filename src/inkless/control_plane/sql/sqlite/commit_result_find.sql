@@ -1,0 +1,1 @@
+SELECT results FROM commit_results WHERE key = ?

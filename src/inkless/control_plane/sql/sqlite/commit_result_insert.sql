@@ -1,0 +1,1 @@
+INSERT INTO commit_results (key, committed_ms, results) VALUES (?, ?, ?)

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO condemned (key, condemned_ms) VALUES (?, ?)

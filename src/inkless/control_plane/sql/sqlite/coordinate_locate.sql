@@ -1,0 +1,8 @@
+SELECT c.base_offset, c.last_offset, o.key, o.size, c.position, c.size, c.max_timestamp, c.append_time_ms,
+       c.log_append_time, c.real_offsets, c.inline
+FROM coordinates c LEFT JOIN objects o ON o.object_id = c.object_id
+WHERE c.pid = :pid
+  AND c.base_offset >= coalesce(
+      (SELECT max(base_offset) FROM coordinates WHERE pid = :pid AND base_offset <= :offset), 0)
+ORDER BY c.base_offset
+LIMIT :limit

@@ -1,0 +1,1 @@
+INSERT INTO objects (key, size, coordinates, committed_ms, retired_ms) VALUES (?, ?, ?, ?, ?)

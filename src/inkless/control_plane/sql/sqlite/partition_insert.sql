@@ -1,0 +1,1 @@
+INSERT INTO partitions (topic_id, partition) VALUES (?, ?)

@@ -1,0 +1,1 @@
+DELETE FROM producers WHERE pid = ? AND producer_id = ? AND updated_ms < ?

@@ -1,0 +1,1 @@
+UPDATE meta SET value = value + :count WHERE name = 'next_producer_id' RETURNING value - :count

@@ -1,0 +1,1 @@
+UPDATE topics SET deleted_ms = ? WHERE topic_id = ?

@@ -1,0 +1,1 @@
+UPDATE topics SET partitions = ? WHERE topic_id = ?

@@ -1,0 +1,1 @@
+UPDATE meta SET value = value + 1 WHERE name = 'topics_version'
