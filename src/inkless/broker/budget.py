@@ -1,47 +1,69 @@
-"""The bound on request bytes that are being read or worked on, over all connections.
+"""The bounds on request bytes in memory, over all connections; whoever must wait is not dropped.
 
-Who wants to read a large frame asks first and waits in line; nobody is dropped.
+Small frames are counted once they are there. A large one asks before a byte of it is kept and waits in line, and its
+share is apart, so that a client that announces much and sends little holds up no small request.
 """
 
 from collections import deque
 from collections.abc import Callable
 
+SMALL_SHARE = 4
+
 
 class Budget:
-    """Grants bytes in order of asking. One frame larger than the whole budget is granted when nothing else is out."""
-
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self._small_limit = limit // SMALL_SHARE
+        self._large_limit = limit - self._small_limit
+        self._small = 0
+        self._large = 0
         self._line: deque[tuple[int, Callable[[], None]]] = deque()
-        self.used = 0
 
-    def take(self, size: int, granted: Callable[[], None]) -> bool:
+    @property
+    def used(self) -> int:
+        return self._small + self._large
+
+    @property
+    def is_full(self) -> bool:
+        """Whether small frames must wait."""
+        return self._small >= self._small_limit
+
+    @property
+    def has_line(self) -> bool:
+        return bool(self._line)
+
+    def add_small(self, size: int) -> None:
+        self._small += size
+
+    def remove_small(self, size: int) -> None:
+        self._small -= size
+
+    def ask_large(self, size: int, granted: Callable[[], None]) -> bool:
         """True where the bytes are granted at once; else `granted` is called when they are."""
         if not self._line and self._fits(size):
-            self.used += size
+            self._large += size
             return True
         self._line.append((size, granted))
         return False
 
-    def force(self, size: int) -> None:
-        """Count bytes that are in memory already."""
-        self.used += size
+    def add_large(self, size: int) -> None:
+        """Count a large frame that was read already, beside small ones."""
+        self._large += size
 
-    def give_back(self, size: int) -> None:
-        self.used -= size
-        while self._line and self._fits(self._line[0][0]):
-            size, granted = self._line.popleft()
-            self.used += size
-            granted()
+    def return_large(self, size: int) -> None:
+        self._large -= size
+        self._grant()
 
     def withdraw(self, granted: Callable[[], None]) -> None:
         """Leave the line without having been granted."""
         self._line = deque((size, who) for size, who in self._line if who != granted)
-        self.give_back(0)
+        self._grant()
 
-    @property
-    def is_full(self) -> bool:
-        return self.used >= self._limit
+    def _grant(self) -> None:
+        while self._line and self._fits(self._line[0][0]):
+            size, granted = self._line.popleft()
+            self._large += size
+            granted()
 
     def _fits(self, size: int) -> bool:
-        return self.used + size <= self._limit or self.used == 0
+        """One frame larger than the whole share is let in when it is alone."""
+        return self._large + size <= self._large_limit or self._large == 0

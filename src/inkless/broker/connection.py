@@ -1,7 +1,6 @@
 """One client connection: frames in, an ordered reply slot for each, buffers out.
 
-Small frames are read into a buffer that all connections share and copied out of it; a large one is read straight
-into its own. Back-pressure is by not reading.
+Back-pressure is by not reading. Answers that become ready in one turn of the loop are written together.
 """
 
 import asyncio
@@ -15,7 +14,6 @@ from inkless.broker.router import Call, Routed, Router
 from inkless.broker.services import Services
 from inkless.broker.turns import Turn
 from inkless.core.errors import InklessError
-from inkless.wire.api import ApiKey
 from inkless.wire.errors import WireError
 from inkless.wire.frames import encode_response
 from inkless.wire.shape import Buffer
@@ -38,17 +36,38 @@ class Limits:
 
 
 class _Slot:
-    """The place of an answer in the order of the requests."""
+    """The place of an answer in the order of the requests; `turn`, if any, is passed on when it was written."""
 
-    __slots__ = ("answer", "frame_bytes")
+    __slots__ = ("answer", "frame_bytes", "turn")
 
-    def __init__(self, frame_bytes: int) -> None:
+    def __init__(self, frame_bytes: int, turn: Turn | None) -> None:
         self.frame_bytes = frame_bytes
+        self.turn = turn
         self.answer: list[Buffer] | None = None
 
 
+class _LargeFrame:
+    """A frame with a buffer of its own, made when the budget grants it; until then its first bytes wait."""
+
+    __slots__ = ("buffer", "filled", "head", "size")
+
+    def __init__(self, size: int, head: bytes) -> None:
+        self.size = size
+        self.head = head
+        self.filled = len(head)
+        self.buffer: bytearray | None = None
+
+    def make_buffer(self) -> None:
+        self.buffer = bytearray(self.size)
+        self.buffer[: self.filled] = self.head
+        self.head = b""
+
+
 class Connection(asyncio.BufferedProtocol):
-    """Parses frames, runs each request as a task, and writes the answers in order."""
+    """Parses frames, runs each request as a task, and writes the answers in order.
+
+    Small frames are read into a buffer that all connections share; a large one is read straight into its own.
+    """
 
     def __init__(
         self,
@@ -72,16 +91,18 @@ class Connection(asyncio.BufferedProtocol):
         self.peer = "?"
         self.last_active_s = self._loop.time()
         self._pending = b""
-        self._frame: bytearray | None = None
-        self._frame_filled = 0
+        self._large: _LargeFrame | None = None
         self._slots: deque[_Slot] = deque()
         self._bytes_in_flight = 0
         self._turns: dict[int, Turn] = {}
+        self._held_turns: list[Turn] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._fetches: set[asyncio.Task[None]] = set()
-        self._waiting_for_budget = False
+        self._abandonable: set[asyncio.Task[None]] = set()
         self._writable = True
         self._reading = True
+        self._flush_soon = False
+        self._backlog = 0
+        self._draining = False
         self._eof = False
         self._ended = False
 
@@ -96,19 +117,17 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if not self._ended and (self._large is not None or self._pending):
+            log.warning("the connection of %s ended in the middle of a frame", self.peer)
         self._ended = True
-        self._registry.leave(self)
-        if self._waiting_for_budget:
-            self._waiting_for_budget = False
-            self._budget.withdraw(self._budget_granted)
-        elif self._frame is not None:
-            self._budget.give_back(len(self._frame))
-        self._frame = None
         self._pending = b""
-        for fetch in self._fetches:
-            fetch.cancel()  # what was produced is written all the same, and so is what an admin client asked for
-        self._budget.give_back(self._bytes_in_flight)
-        self._bytes_in_flight = 0
+        self._drop_large()
+        for task in self._abandonable:
+            task.cancel()
+        for slot in self._slots:
+            self._give_back(slot)
+        self._slots.clear()
+        self._registry.leave(self)
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -116,6 +135,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable = True
+        self.last_active_s = self._loop.time()
+        self._pass_turns_on()
         self._go_on()
 
     def eof_received(self) -> bool:
@@ -126,24 +147,27 @@ class Connection(asyncio.BufferedProtocol):
     # Reading
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._frame is not None and not self._waiting_for_budget:
-            return memoryview(self._frame)[self._frame_filled :]
+        large = self._large
+        if large is not None and large.buffer is not None:
+            return memoryview(large.buffer)[large.filled :]
         return self._scratch
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_s = self._loop.time()
         if self._ended:
             return
-        if self._frame is not None and not self._waiting_for_budget:
-            self._frame_filled += nbytes
-            if self._frame_filled == len(self._frame):
-                frame, self._frame = self._frame, None
-                self._take_frame(memoryview(frame))
-                self._steer_reading()
-            return
-        # Whatever is not taken out of the shared buffer now is copied: the next read of any connection overwrites it.
-        self._pending = self._pending + self._scratch[:nbytes] if self._pending else bytes(self._scratch[:nbytes])
-        self._parse()
+        large = self._large
+        if large is not None:
+            assert large.buffer is not None, "nothing is read while a frame waits for the budget"
+            large.filled += nbytes
+            if large.filled == large.size:
+                self._large = None
+                self._take_frame(memoryview(large.buffer))
+        else:
+            # The next read of any connection overwrites the shared buffer, so its bytes are copied out of it.
+            fresh = self._scratch[:nbytes]
+            self._pending = b"".join((self._pending, fresh)) if self._pending else bytes(fresh)
+            self._parse()
         self._steer_reading()
 
     def _parse(self) -> None:
@@ -157,34 +181,47 @@ class Connection(asyncio.BufferedProtocol):
                 return
             start = position + SIZE_BYTES
             if size <= end - start:
-                self._budget.force(size)
-                self._take_frame(view[start : start + size])
                 position = start + size
-                if self._ended:
-                    return
-                continue
-            if size <= SCRATCH_BYTES:
+                if size <= SCRATCH_BYTES:
+                    self._budget.add_small(size)
+                else:
+                    self._budget.add_large(size)
+                self._take_frame(view[start:position])
+            elif size > SCRATCH_BYTES:
+                self._begin_large_frame(size, data[start:])
+                position = end
+            else:
                 break
-            self._begin_large_frame(size, view[start:end])
-            position = end
-            break
+            if self._ended:
+                return
         self._pending = data[position:] if position else data
 
-    def _begin_large_frame(self, size: int, head: memoryview) -> None:
+    def _begin_large_frame(self, size: int, head: bytes) -> None:
         """Its bytes go straight into a buffer of their own, once the budget has room for them."""
-        self._frame = bytearray(size)
-        self._frame[: len(head)] = head
-        self._frame_filled = len(head)
-        self._waiting_for_budget = not self._budget.take(size, self._budget_granted)
+        self._large = _LargeFrame(size, head)
+        if self._budget.ask_large(size, self._budget_granted):
+            self._large.make_buffer()
 
     def _budget_granted(self) -> None:
-        self._waiting_for_budget = False
-        self._go_on()
+        assert self._large is not None
+        self._large.make_buffer()
+        self.last_active_s = self._loop.time()
+        self._steer_reading()
+
+    def _drop_large(self) -> None:
+        large, self._large = self._large, None
+        if large is None:
+            return
+        if large.buffer is None:
+            self._budget.withdraw(self._budget_granted)
+        else:
+            self._budget.return_large(large.size)
 
     def _may_take(self) -> bool:
         return (
             self._writable
-            and self._frame is None
+            and not self._draining
+            and self._large is None
             and len(self._slots) < MAX_REQUESTS_IN_FLIGHT
             and self._bytes_in_flight < self._limits.connection_bytes
             and not self._budget.is_full
@@ -201,7 +238,8 @@ class Connection(asyncio.BufferedProtocol):
     def _steer_reading(self) -> None:
         if self._transport is None or self._ended:
             return
-        wanted = not self._waiting_for_budget and (self._frame is not None or self._may_take())
+        large = self._large
+        wanted = self._may_take() if large is None else large.buffer is not None and not self._draining
         if wanted and not self._reading:
             self._transport.resume_reading()
         elif not wanted and self._reading:
@@ -217,25 +255,26 @@ class Connection(asyncio.BufferedProtocol):
 
     def _take_frame(self, frame: memoryview) -> None:
         """Its bytes are in the budget already; they go back when its answer is written."""
-        size = len(frame)
-        self._bytes_in_flight += size
+        slot = _Slot(len(frame), None)
+        self._bytes_in_flight += slot.frame_bytes
+        self._slots.append(slot)
         try:
             routed = self._router.route(frame)
         except WireError as error:
             self._refuse(str(error))
             return
         turn = self._next_turn(routed)
-        slot = _Slot(size)
-        self._slots.append(slot)
+        if routed.route.one_at_a_time:
+            slot.turn = turn
         task = self._loop.create_task(self._run(slot, routed, turn))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if routed.header.api_key == ApiKey.FETCH:
-            self._fetches.add(task)
-            task.add_done_callback(self._fetches.discard)
+        if routed.route.abandonable:
+            self._abandonable.add(task)
+            task.add_done_callback(self._abandonable.discard)
 
     def _next_turn(self, routed: Routed) -> Turn:
-        if not routed.route.ordered:
+        if not (routed.route.ordered or routed.route.one_at_a_time):
             return _FREE
         key = routed.header.api_key
         turn = self._turns[key] = Turn(self._turns.get(key))
@@ -245,6 +284,8 @@ class Connection(asyncio.BufferedProtocol):
         header, route, request, version = routed
         call = Call(version, header.client_id, self._listener, self.peer, turn)
         try:
+            if route.one_at_a_time and not turn.is_reached:
+                await turn.reached()
             answer: Any = await route.handler(self._services, request, call)
             slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
         except InklessError as error:
@@ -254,23 +295,26 @@ class Connection(asyncio.BufferedProtocol):
             log.exception("%s: %s version %d failed", self.peer, route.api.name, version)
             self._refuse(f"{route.api.name} failed")
             return
-        self._write_ready()
+        if not self._flush_soon:
+            self._flush_soon = True
+            self._loop.call_soon(self._write_ready)
 
     def _write_ready(self) -> None:
         """Write every answer whose turn has come."""
+        self._flush_soon = False
         if self._ended or self._transport is None:
             return
         out: list[Buffer] = []
-        freed = 0
+        freed = False
         while self._slots and self._slots[0].answer is not None:
             slot = self._slots.popleft()
             out += slot.answer or ()
-            freed += slot.frame_bytes
+            self._give_back(slot)
+            freed = True
         if out:
             self._transport.writelines(out)
         if freed:
-            self._bytes_in_flight -= freed
-            self._budget.give_back(freed)
+            self._pass_turns_on()
             self._registry.room_in_budget()
             if not self._reading:
                 self._go_on()
@@ -278,6 +322,22 @@ class Connection(asyncio.BufferedProtocol):
             self._registry.answered()
             if self._eof:
                 self.end()
+
+    def _give_back(self, slot: _Slot) -> None:
+        self._bytes_in_flight -= slot.frame_bytes
+        if slot.frame_bytes <= SCRATCH_BYTES:
+            self._budget.remove_small(slot.frame_bytes)
+        else:
+            self._budget.return_large(slot.frame_bytes)
+        if slot.turn is not None:
+            self._held_turns.append(slot.turn)
+
+    def _pass_turns_on(self) -> None:
+        """The next request that runs alone may start, unless the client does not read what it was sent."""
+        if self._writable and self._held_turns:
+            for turn in self._held_turns:
+                turn.pass_on()
+            self._held_turns.clear()
 
     def _refuse(self, reason: str) -> None:
         """Close this connection, with one line in the log."""
@@ -292,15 +352,21 @@ class Connection(asyncio.BufferedProtocol):
         return not self._slots
 
     @property
-    def is_mid_frame(self) -> bool:
-        return self._reading and (self._frame is not None or bool(self._pending))
+    def is_stalled(self) -> bool:
+        """Whether it is the client's turn: to send the rest of a frame, or to read its answers."""
+        return not self._writable or (self._reading and (self._large is not None or bool(self._pending)))
+
+    def note_progress(self) -> None:
+        """A client that reads slowly is active all the same."""
+        backlog = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        if backlog != self._backlog:
+            self._backlog = backlog
+            self.last_active_s = self._loop.time()
 
     def stop_reading(self) -> None:
         """The broker drains: answer what was taken, take no more."""
-        if self._transport is not None and self._reading and not self._ended:
-            self._transport.pause_reading()
-            self._reading = False
-        self._writable = False
+        self._draining = True
+        self._steer_reading()
 
     def end(self) -> None:
         """Close at once, as soon as what was written has been sent."""

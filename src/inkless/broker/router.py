@@ -27,11 +27,18 @@ Handler = Callable[[Services, Any, Call], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An API and who serves it. `ordered` requests of a connection pass one after the other to their turn."""
+    """An API and who serves it.
+
+    `ordered`: requests of a connection pass one after the other through their handler's turn, then go on together.
+    `one_at_a_time`: a connection's next one starts when the answer to the last has gone out.
+    `abandonable`: it ends with its connection; others run to their end, as what was sent was meant.
+    """
 
     api: Api
     handler: Handler
     ordered: bool = False
+    one_at_a_time: bool = False
+    abandonable: bool = False
 
 
 class Routed(NamedTuple):
@@ -65,5 +72,12 @@ class Router:
         return Routed(header, route, request, version)
 
 
-def route(key: ApiKey, handler: Handler, *, ordered: bool = False) -> Route:
-    return Route(APIS[key], handler, ordered)
+def route(
+    key: ApiKey,
+    handler: Handler,
+    *,
+    ordered: bool = False,
+    one_at_a_time: bool = False,
+    abandonable: bool = False,
+) -> Route:
+    return Route(APIS[key], handler, ordered, one_at_a_time, abandonable)

@@ -27,7 +27,7 @@ async def api_versions(services: Services, request: ApiVersionsRequest | None, c
 ROUTER = Router(
     [
         route(ApiKey.PRODUCE, produce, ordered=True),
-        route(ApiKey.FETCH, fetch, ordered=True),
+        route(ApiKey.FETCH, fetch, one_at_a_time=True, abandonable=True),
         route(ApiKey.LIST_OFFSETS, list_offsets),
         route(ApiKey.METADATA, metadata),
         route(ApiKey.FIND_COORDINATOR, find_coordinator),

@@ -18,8 +18,9 @@ from inkless.settings.listeners import Listener
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
-WATCH_INTERVAL_S = 5.0
-STALLED_FRAME_S = 30.0
+WATCH_INTERVAL_S = 2.0
+STALLED_S = 60.0
+STALLED_IN_THE_WAY_S = 5.0
 
 
 def bind(listeners: Sequence[Listener]) -> list[socket.socket]:
@@ -89,9 +90,10 @@ class Server:
             await self._clock.sleep(min(WATCH_INTERVAL_S, self._idle_s))
             now_s = loop.time()
             for member in self.registry:
+                member.note_progress()
                 quiet_s = now_s - member.last_active_s
-                if member.is_idle and member.is_mid_frame and quiet_s > STALLED_FRAME_S:
-                    log.warning("closing the connection of %s: it stopped in the middle of a frame", member.peer)
+                if member.is_stalled and quiet_s > (STALLED_S if not self._budget.has_line else STALLED_IN_THE_WAY_S):
+                    log.warning("closing the connection of %s: it neither sends nor reads what it began", member.peer)
                     member.end()
                 elif member.is_idle and quiet_s > self._idle_s:
                     log.info("closing the connection of %s: idle for %d s", member.peer, quiet_s)

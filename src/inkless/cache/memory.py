@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from inkless.core.errors import StorageError
 from inkless.storage.port import Buffer, ObjectStore
 
 BlockName = tuple[str, int]
@@ -105,7 +106,12 @@ class BlockCache:
             load = asyncio.get_running_loop().create_task(self._load(name, object_size))
             load.add_done_callback(_take_exception)
             self._loads[name] = load
-        return await asyncio.shield(load)
+        try:
+            return await asyncio.shield(load)
+        except asyncio.CancelledError:
+            if load.cancelled():
+                raise StorageError(f"{key}: the cache was closed") from None
+            raise
 
     async def _load(self, name: BlockName, object_size: int) -> Block:
         key, index = name

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from inkless.client.cluster import Cluster
-from inkless.client.errors import BrokerError, ClientError, check_code
+from inkless.client.cluster import Cluster, check_topic, unknown_topic
+from inkless.client.errors import BrokerError, InvalidAnswer
 from inkless.wire.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 from inkless.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from inkless.wire.error_codes import ErrorCode
@@ -54,9 +54,9 @@ async def create_topic(
         CreateTopicsRequest(topics=[wanted], timeout_ms=int(cluster.timeout_s * 1000))
     )
     for topic in response.topics:
-        check_code(topic.error_code, topic.error_message or f"topic {name}")
+        check_topic(topic.error_code, name, topic.error_message)
         return CreatedTopic(name, topic.topic_id, topic.num_partitions)
-    raise BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"topic {name} was not answered for")
+    raise InvalidAnswer(f"{connection.address} did not answer for topic {name}")
 
 
 async def delete_topic(cluster: Cluster, name: str) -> None:
@@ -68,9 +68,9 @@ async def delete_topic(cluster: Cluster, name: str) -> None:
     )
     cluster.forget(name)
     for topic in response.responses:
-        check_code(topic.error_code, topic.error_message or f"topic {name}")
+        check_topic(topic.error_code, name, topic.error_message)
         return
-    raise BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"topic {name} was not answered for")
+    raise InvalidAnswer(f"{connection.address} did not answer for topic {name}")
 
 
 async def list_topics(cluster: Cluster) -> list[TopicDescription]:
@@ -80,18 +80,21 @@ async def list_topics(cluster: Cluster) -> list[TopicDescription]:
     return sorted(topics, key=lambda topic: topic.name)
 
 
-async def describe_topics(cluster: Cluster, names: Sequence[str]) -> dict[str, TopicDescription | ClientError]:
+async def describe_topics(cluster: Cluster, names: Sequence[str]) -> dict[str, TopicDescription | BrokerError]:
     """Each topic, or why it can't be described, in the order of the names."""
     response = await cluster.attempts().run(lambda: cluster.metadata(names))
     return {name: _find(response, name) for name in names}
 
 
-def _find(response: MetadataResponse, name: str) -> TopicDescription | ClientError:
+def _find(response: MetadataResponse, name: str) -> TopicDescription | BrokerError:
     for topic in response.topics:
         if topic.name == name:
-            failed = topic.error_code != ErrorCode.NONE
-            return BrokerError(topic.error_code, f"topic {name}") if failed else _describe(topic)
-    return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
+            try:
+                check_topic(topic.error_code, name)
+            except BrokerError as error:
+                return error
+            return _describe(topic)
+    return unknown_topic(name)
 
 
 def _describe(topic: MetadataResponseTopic) -> TopicDescription:

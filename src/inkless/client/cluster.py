@@ -139,8 +139,8 @@ class Cluster:
         response = await self.metadata([name], create=create)
         found = next((topic for topic in response.topics if topic.name == name), None)
         if found is None:
-            raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
-        check_code(found.error_code, f"topic {name}")
+            raise unknown_topic(name)
+        check_topic(found.error_code, name)
         topic = self._topics[name] = Topic(name, found.topic_id, leaders_of(found))
         return topic
 
@@ -161,6 +161,17 @@ class Cluster:
             )
             self._connections[address] = opened
             return opened
+
+
+def check_topic(code: int, name: str, message: str | None = None) -> None:
+    """Raise what an error code says of a topic; few brokers' messages name it."""
+    if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        raise unknown_topic(name)
+    check_code(code, f"topic {name}: {message}" if message else f"topic {name}")
+
+
+def unknown_topic(name: str) -> BrokerError:
+    return BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
 
 
 def leaders_of(topic: MetadataResponseTopic) -> tuple[int, ...]:

@@ -158,8 +158,9 @@ class Consumer:
             consumed, position = _read(partition, memoryview(answer.records), self._positions[partition])
         except BatchError as error:
             raise InvalidAnswer(f"{self._topic}-{partition}: {error}") from error
-        if position == self._positions.pop(partition):
+        if position == self._positions[partition]:
             raise InvalidAnswer(f"{self._topic}-{partition} was answered without the batch at offset {position}")
+        del self._positions[partition]
         self._positions[partition] = position
         return consumed
 

@@ -12,7 +12,8 @@ from inkless.settings.setting import Setting, declare, declared
 ACKS_ALL = -1
 
 _MEBIBYTE = 1024 * 1024
-_ACKS = {"all": ACKS_ALL, "-1": ACKS_ALL, "0": 0, "1": 1}
+_ACKS = {"-1": ACKS_ALL, "0": 0, "1": 1, "all": ACKS_ALL}
+_ACKS_TEXT = {value: text for text, value in _ACKS.items()}
 
 
 def _client_id() -> str:
@@ -33,7 +34,7 @@ class ProducerOptions:
     client_id: str = _client_id()
     acks: int = declare(
         "acks",
-        kinds.Kind("string", "all, 1 or 0", lambda text: _parse_acks(text)),
+        kinds.Kind("string", "all, 1 or 0", lambda text: _parse_acks(text), show=lambda value: _ACKS_TEXT[value]),
         ACKS_ALL,
         "Whose word a write needs: `all`, or `0` for nobody's (the answer is not waited for).",
     )
@@ -42,7 +43,7 @@ class ProducerOptions:
         kinds.boolean(),
         None,
         "Write each record once, even where answers are lost.",
-        default_text="true with acks=all",
+        default_text="`true` with acks=all, else `false`",
     )
     compression_type: str = declare(
         "compression.type",
@@ -76,7 +77,7 @@ class ConsumerOptions:
         kinds.choice(str, "earliest", "latest", "none"),
         None,
         "Where to go on when the wanted offset is not there: `none` fails.",
-        default_text="earliest for who reads from the beginning, else none",
+        default_text="`earliest` when reading from the beginning, else `none`",
     )
     fetch_min_bytes: int = declare("fetch.min.bytes", kinds.whole(0), 1, "A fetch waits until so much is there.")
     fetch_max_wait_ms: int = declare("fetch.max.wait.ms", kinds.whole(0), 500, "A fetch waits so long at most.")

@@ -8,6 +8,8 @@ import secrets
 import time
 from typing import Protocol
 
+_RANDOM_POOL_BYTES = 4096
+
 
 class Clock(Protocol):
     def now_ms(self) -> int:
@@ -28,7 +30,11 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The clock of the machine. Randomness is drawn from the system a few kilobytes at a time."""
+
+    def __init__(self) -> None:
+        self._random = b""
+        self._taken = 0
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
@@ -40,7 +46,12 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
     def random(self) -> float:
-        return secrets.randbits(53) / (1 << 53)
+        return int.from_bytes(self.random_bytes(7)) / (1 << 56)
 
     def random_bytes(self, count: int) -> bytes:
-        return secrets.token_bytes(count)
+        if self._taken + count > len(self._random):
+            self._random = secrets.token_bytes(max(_RANDOM_POOL_BYTES, count))
+            self._taken = 0
+        start = self._taken
+        self._taken += count
+        return self._random[start : self._taken]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from inkless.core.errors import ObjectNotFound, StorageError
 from inkless.core.tasks import Executor
+from inkless.storage.folders import make_durable_folder, sync_folder
 from inkless.storage.port import Buffer, StoredObject, check_key, check_prefix
 
 _TEMPORARY_START = ".put-"  # a key's parts never start with a dot
@@ -34,7 +35,7 @@ class LocalStore:
         self._executor = executor
         self._folders = _OpenFolders(self._root)
         with _reported("open", self._root):
-            _make_durable_folder(self._root)
+            make_durable_folder(self._root)
             _check_access(self._root)
             _remove_leftovers(self._root, older_than=time.time() - _LEFTOVER_AGE_S)
 
@@ -255,7 +256,7 @@ class _OpenFolders:
             parent, path = path, os.path.join(path, name)
             with suppress(FileExistsError):
                 os.mkdir(path, _FOLDER_MODE)
-            _sync_folder(parent)
+            sync_folder(parent)
         return path
 
 
@@ -315,29 +316,11 @@ def _object_size(status: os.stat_result) -> int:
     return status.st_size
 
 
-def _make_durable_folder(path: str) -> None:
-    if os.path.isdir(path):
-        return
-    parent = os.path.dirname(path)
-    _make_durable_folder(parent)
-    with suppress(FileExistsError):
-        os.mkdir(path, _FOLDER_MODE)
-    _sync_folder(parent)
-
-
 def _check_access(root: str) -> None:
     if not os.path.isdir(root):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove_leftovers(root: str, older_than: float) -> None:

@@ -25,7 +25,7 @@ def decoder(cls: type[M], version: int) -> Decode[M]:
     found = _decoders.get((cls, version))
     if found is None:
         found = _decoders[cls, version] = compile_decoder(cls, version)
-    return cast(Decode[M], found)
+    return cast("Decode[M]", found)
 
 
 def encoder(cls: type[M], version: int) -> Encode[M]:
@@ -35,5 +35,5 @@ def encoder(cls: type[M], version: int) -> Encode[M]:
     """
     found = _encoders.get((cls, version))
     if found is None:
-        found = _encoders[cls, version] = cast(Encode[object], compile_encoder(cls, version))
-    return cast(Encode[M], found)
+        found = _encoders[cls, version] = cast("Encode[object]", compile_encoder(cls, version))
+    return cast("Encode[M]", found)

@@ -34,16 +34,6 @@ class _Asked:
 
 
 async def fetch(services: Services, request: FetchRequest, call: Call) -> FetchResponse:
-    """One fetch of a connection is under way at a time, so that its answers stay bounded."""
-    try:
-        if not call.turn.is_reached:
-            await call.turn.reached()
-        return await _fetch(services, request, call)
-    finally:
-        call.turn.pass_on()
-
-
-async def _fetch(services: Services, request: FetchRequest, call: Call) -> FetchResponse:
     uses_ids = call.version >= IDS_FROM
     asked = _asked_partitions(request, uses_ids)
     if request.session_epoch in (NEW_SESSION_EPOCH, FINAL_EPOCH):

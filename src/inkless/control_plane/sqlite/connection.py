@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from inkless.core.errors import CommitOutcomeUnknown, ControlPlaneError, SettingError
 from inkless.core.tasks import Executor
+from inkless.storage.folders import make_durable_folder
 
 T = TypeVar("T")
 Cursor = sqlite3.Cursor
@@ -43,7 +44,7 @@ class SqliteFile:
         self._writer = writer
         self._reader = reader
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_durable_folder(str(path.parent))
             self._write_connection = _connect(path)
             self._read_connection = _connect(path)
         except (sqlite3.Error, OSError) as error:
@@ -62,8 +63,8 @@ class SqliteFile:
         return await self._writer.run(self._data_version)
 
     def _write(self, work: Callable[[Cursor], T]) -> T:
-        cursor = self._write_connection.cursor()
         try:
+            cursor = self._write_connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             raise ControlPlaneError(f"{self.path}: {error}") from error
@@ -90,8 +91,8 @@ class SqliteFile:
             log.warning("%s: rollback: %s", self.path, error)
 
     def _read(self, work: Callable[[Cursor], T]) -> T:
-        cursor = self._read_connection.cursor()
         try:
+            cursor = self._read_connection.cursor()
             cursor.execute("BEGIN")
             try:
                 return work(cursor)
