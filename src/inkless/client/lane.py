@@ -43,16 +43,16 @@ class Draft:
     size: int = 0
     is_due: bool = False
 
-    def add(self, record: Record, waiting: asyncio.Future[Delivered]) -> None:
+    def add(self, record: Record, size: int, waiting: asyncio.Future[Delivered]) -> None:
         self.records.append(record)
         self.waiting.append(waiting)
-        self.size += size_of(record)
+        self.size += size
 
     def halves(self) -> tuple["Draft", "Draft"]:
         middle = len(self.records) // 2
         first, second = Draft(is_due=True), Draft(is_due=True)
         for position, record in enumerate(self.records):
-            (first if position < middle else second).add(record, self.waiting[position])
+            (first if position < middle else second).add(record, size_of(record), self.waiting[position])
         return first, second
 
     def succeed(self, partition: int, base_offset: int) -> None:
@@ -96,17 +96,17 @@ class Lane:
         self._identity: Identity | None = None
         self._sequence = 0
 
-    def has_room(self, record: Record) -> bool:
-        """Whether a batch grows here that the record fits into."""
-        return bool(self._drafts) and self._drafts[-1].size + size_of(record) <= self._options.batch_size
+    def has_room(self, size: int) -> bool:
+        """Whether a batch grows here that a record of that size fits into."""
+        return bool(self._drafts) and self._drafts[-1].size + size <= self._options.batch_size
 
-    def add(self, record: Record) -> asyncio.Future[Delivered]:
+    def add(self, record: Record, size: int) -> asyncio.Future[Delivered]:
         waiting: asyncio.Future[Delivered] = asyncio.get_running_loop().create_future()
-        if not self.has_room(record):
+        if not self.has_room(size):
             self.urge()
             self._drafts.append(Draft())
         draft = self._drafts[-1]
-        draft.add(record, waiting)
+        draft.add(record, size, waiting)
         if draft.size >= self._options.batch_size:
             self.urge()
         return waiting
@@ -218,6 +218,7 @@ class Lane:
 
 
 def size_of(record: Record) -> int:
+    """About what it takes in a batch, uncompressed."""
     size = _RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += 4 + len(name) + len(value or b"")

@@ -43,12 +43,13 @@ class Producer:
         described = await self._cluster.topic(topic, create=True)
         when = self._cluster.clock.now_ms() if timestamp is None else timestamp
         record = Record(0, when, key, value, tuple(headers))
+        size = size_of(record)
         if partition is None:
-            partition = self._choose(described, record)
+            partition = self._choose(described, key, size)
         described.check_partition(partition)
         lane = self._lane(topic, partition)
-        self._buffered_bytes += size_of(record)
-        delivered = lane.add(record)
+        self._buffered_bytes += size
+        delivered = lane.add(record, size)
         self._run(lane)
         return delivered
 
@@ -63,15 +64,15 @@ class Producer:
         """Give up what is not written yet; to write it, `flush` first."""
         await self._tasks.cancel()
 
-    def _choose(self, topic: Topic, record: Record) -> int:
+    def _choose(self, topic: Topic, key: bytes | None, size: int) -> int:
         """Without a key: stay in a partition while its batch grows, then take the next one."""
         count = len(topic.leaders)
-        if record.key is not None:
-            return partition_of_key(record.key, count)
+        if key is not None:
+            return partition_of_key(key, count)
         turn = self._turns.get(topic.name)
         if turn is None:
             turn = int(self._cluster.clock.random() * count)
-        elif not self._lane(topic.name, turn).has_room(record):
+        elif not self._lane(topic.name, turn).has_room(size):
             turn = (turn + 1) % count
         self._turns[topic.name] = turn
         return turn

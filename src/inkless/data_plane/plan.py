@@ -19,7 +19,10 @@ class Wanted(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a partition gets: these coordinates, cut to the budget; `at_least_one` batch even above it."""
+    """What is read for a partition: these coordinates hold its budget, or `at_least_one` batch above it.
+
+    A coordinate may hold more batches than fit; the reader cuts them when it sees them.
+    """
 
     coordinates: Sequence[Coordinate]
     budget: int
@@ -40,7 +43,7 @@ def plan(partitions: Sequence[Wanted], max_bytes: int) -> list[Share]:
             continue
         chosen, size = _choose(coordinates, offset, budget)
         shares.append(Share(chosen, budget, first))
-        left -= min(size, budget) if not first else size
+        left -= min(size, budget)
         first = False
     return shares
 

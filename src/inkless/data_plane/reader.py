@@ -23,7 +23,7 @@ from inkless.control_plane.values import (
     TopicPartition,
 )
 from inkless.core.clock import Clock
-from inkless.core.errors import ControlPlaneError, ErrorKind, ObjectNotFound, StorageError
+from inkless.core.errors import ControlPlaneError, ErrorKind, InklessError, ObjectNotFound, StorageError
 from inkless.data_plane.assemble import Buffer, assemble
 from inkless.data_plane.plan import Share, Wanted, available_bytes, plan
 from inkless.data_plane.signals import Signals, Waiter
@@ -32,6 +32,9 @@ from inkless.records.batch import BatchError
 from inkless.storage import port
 
 log = logging.getLogger(__name__)
+
+
+_Loaded = tuple[Coordinate, list[memoryview]]
 
 
 class PartitionRead(NamedTuple):
@@ -94,7 +97,7 @@ class Reader:
             missing = request.min_bytes - available_bytes(shares)
             wait_s = deadline - self._clock.monotonic()
             if missing <= 0 or wait_s <= 0 or self._stopping or any(found.error for found in located):
-                return await self._answer(request.partitions, located, shares)
+                return await self._answer(request, located, shares)
             await self._wait(request.partitions, located, missing, wait_s)
 
     async def _wait(
@@ -150,61 +153,88 @@ class Reader:
         return answers
 
     async def _answer(
-        self, partitions: Sequence[PartitionRead], located: Sequence[Located], shares: Sequence[Share]
+        self, request: ReadRequest, located: Sequence[Located], shares: Sequence[Share]
     ) -> list[PartitionAnswer]:
-        busy = [index for index, share in enumerate(shares) if share.coordinates]
+        """Read all shares in parallel, then cut each in its turn to what is really left of the budget."""
         answers = [
             PartitionAnswer(f.high_watermark, f.last_stable_offset, f.log_start, f.error, aborted=f.aborted)
             for f in located
         ]
-        if len(busy) == 1:
-            await self._fill(answers[busy[0]], partitions[busy[0]], shares[busy[0]])
-        elif busy:
-            await asyncio.gather(*[self._fill(answers[i], partitions[i], shares[i]) for i in busy])
+        busy = [index for index, share in enumerate(shares) if share.coordinates]
+        reads = [request.partitions[index] for index in busy]
+        loaded = [self._load_now(shares[index].coordinates) for index in busy]
+        missing = [at for at, found in enumerate(loaded) if found is None]
+        if missing:
+            calls = [self._load(reads[at], shares[busy[at]], answers[busy[at]]) for at in missing]
+            for at, found in zip(missing, await asyncio.gather(*calls), strict=True):
+                loaded[at] = found
+        left, first = request.max_bytes, True
+        for index, read, pieces in zip(busy, reads, loaded, strict=True):
+            answer = answers[index]
+            self._fill(answer, read, pieces or [], min(read.max_bytes, left), first)
+            left -= answer.size
+            first = first and not answer.size
         return answers
 
-    async def _fill(self, answer: PartitionAnswer, read: PartitionRead, share: Share) -> None:
-        """Put the bytes of a share into its answer. A partition's failure stays its own."""
+    def _load_now(self, coordinates: Sequence[Coordinate]) -> list[_Loaded] | None:
+        """The bytes of coordinates where all of them are in memory."""
+        loaded: list[_Loaded] = []
+        for coordinate in coordinates:
+            pieces = self._pieces_now(coordinate)
+            if pieces is None:
+                return None
+            loaded.append((coordinate, pieces))
+        return loaded
+
+    async def _load(self, read: PartitionRead, share: Share, answer: PartitionAnswer) -> list[_Loaded]:
+        """The bytes of a share, as far as they could be read. A partition's failure stays its own."""
+        coordinates = share.coordinates
         try:
-            try:
-                await self._read_share(answer, read, share.coordinates, share)
-            except ObjectNotFound:
+            loaded, error = await self._load_all(coordinates)
+            if isinstance(error, ObjectNotFound) and not loaded:
                 # Rule 3: the object may have been swapped or deleted under us, so locate once more.
                 self._tails.forget(read.name)
-                query = LocateQuery(*read.name, read.offset, max(share.budget, 1))
-                found = (await self._ask([query]))[0]
-                answer.error = found.error
-                if found.error is None:
-                    await self._read_share(answer, read, found.coordinates, share)
-        except BatchError as error:
-            log.error("partition %s at offset %d: %s", read.name.partition, read.offset, error)
-            self._fail(answer, ErrorKind.CORRUPT_BATCH)
-        except (StorageError, ControlPlaneError) as error:
-            log.warning("partition %s at offset %d: %s", read.name.partition, read.offset, error)
-            self._fail(answer, ErrorKind.STORAGE_FAILED)
+                found = (await self._ask([LocateQuery(*read.name, read.offset, max(share.budget, 1))]))[0]
+                if found.error is not None:
+                    answer.error = found.error
+                    return []
+                loaded, error = await self._load_all(found.coordinates)
+        except ControlPlaneError as lost:
+            loaded, error = [], lost
+        if error is not None:
+            log.warning("partition %d at offset %d: %s", read.name.partition, read.offset, error)
+            if not loaded:
+                answer.error = ErrorKind.STORAGE_FAILED
+        return loaded
 
-    def _fail(self, answer: PartitionAnswer, error: ErrorKind) -> None:
-        """What was read before the failure is still good; without any the partition answers the error."""
-        if not answer.buffers:
-            answer.error = error
+    async def _load_all(self, coordinates: Sequence[Coordinate]) -> tuple[list[_Loaded], InklessError | None]:
+        """What could be read from the first coordinate on, and what stopped it."""
+        found = await asyncio.gather(*[self._pieces(c) for c in coordinates], return_exceptions=True)
+        loaded: list[_Loaded] = []
+        for coordinate, pieces in zip(coordinates, found, strict=True):
+            if isinstance(pieces, StorageError):
+                return loaded, pieces
+            if isinstance(pieces, BaseException):
+                raise pieces
+            loaded.append((coordinate, pieces))
+        return loaded, None
 
-    async def _read_share(
-        self, answer: PartitionAnswer, read: PartitionRead, coordinates: Sequence[Coordinate], share: Share
+    def _fill(
+        self, answer: PartitionAnswer, read: PartitionRead, loaded: Sequence[_Loaded], budget: int, first: bool
     ) -> None:
-        pieces: list[list[memoryview] | BaseException | None] = [self._pieces_now(c) for c in coordinates]
-        if None in pieces:
-            pieces = [*await asyncio.gather(*[self._pieces(c) for c in coordinates], return_exceptions=True)]
-        for coordinate, found in zip(coordinates, pieces, strict=True):
-            if isinstance(found, BaseException):
-                raise found
-            assert found is not None
-            left = share.budget - answer.size
-            first = share.at_least_one and not answer.buffers
-            part = assemble(found, coordinate, read.offset, left, first)
-            answer.buffers += part.buffers
-            answer.size += part.size
-            if part.full:
-                break
+        """Put whole batches into an answer; what stands before a broken one is still good."""
+        try:
+            for coordinate, pieces in loaded:
+                must = first and not answer.buffers
+                part = assemble(pieces, coordinate, read.offset, budget - answer.size, must)
+                answer.buffers += part.buffers
+                answer.size += part.size
+                if part.full:
+                    break
+        except BatchError as error:
+            log.error("partition %d at offset %d: %s", read.name.partition, read.offset, error)
+            if not answer.buffers:
+                answer.error = ErrorKind.CORRUPT_BATCH
 
     def _pieces_now(self, coordinate: Coordinate) -> list[memoryview] | None:
         if coordinate.inline is not None:

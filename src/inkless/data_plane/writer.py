@@ -284,7 +284,8 @@ class Writer:
         self._closed = True
         if self._interval is not None:
             self._interval.cancel()
+        self._draft.refuse(ErrorKind.SHUTTING_DOWN)
+        self._draft = Draft()
         await self._tasks.cancel()
         for upload in self._chain:
             upload.draft.refuse(ErrorKind.OUTCOME_UNKNOWN)
-        self._draft.refuse(ErrorKind.SHUTTING_DOWN)
