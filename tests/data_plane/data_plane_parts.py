@@ -110,7 +110,7 @@ class Parts:
         assert result.error is None
         return result.base_offset
 
-    async def append(self, *batches: AppendBatch) -> list[BatchResult]:
+    async def append(self, *batches: AppendBatch) -> Sequence[BatchResult]:
         async with asyncio.timeout(10):
             return await self.writer.append(batches)
 

@@ -225,10 +225,9 @@ class World:
     ) -> int | None:
         """The offset, or None where the answer is an error or never comes."""
         batch = self._batch(partition, values, producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
-        answer = broker.writer.append([batch])
         try:
             async with asyncio.timeout(15):
-                result = (await answer)[0]
+                result = (await broker.writer.append([batch]))[0]
         except TimeoutError:
             self.history.count("timeout")
             return None

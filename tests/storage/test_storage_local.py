@@ -14,7 +14,7 @@ import pytest
 
 from inkless.core.errors import ObjectNotFound, StorageError
 from inkless.core.tasks import ThreadExecutor
-from inkless.storage import local
+from inkless.storage import folders, local
 from inkless.storage.local import LocalStore
 
 T = TypeVar("T")
@@ -100,6 +100,7 @@ class Tracer:
 def tracer(monkeypatch: pytest.MonkeyPatch, store: LocalStore) -> Tracer:
     tracer = Tracer()
     monkeypatch.setattr(local, "os", tracer)
+    monkeypatch.setattr(folders, "os", tracer)
     return tracer
 
 

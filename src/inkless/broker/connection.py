@@ -264,12 +264,24 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(str(error))
             return
         turn = self._next_turn(routed)
-        if routed.route.one_at_a_time:
+        header, route, request, version = routed
+        call = Call(version, header.client_id, self._listener, self.peer, turn)
+        if route.begin is not None:
+
+            def done(answer: Any) -> None:
+                try:
+                    self._answer(slot, routed, answer)
+                except Exception:  # others' answers come behind this one
+                    self._blame_us(routed)
+
+            if route.begin(self._services, request, call, done):
+                return
+        if route.one_at_a_time:
             slot.turn = turn
-        task = self._loop.create_task(self._run(slot, routed, turn))
+        task = self._loop.create_task(self._run(slot, routed, call))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if routed.route.abandonable:
+        if route.abandonable:
             self._abandonable.add(task)
             task.add_done_callback(self._abandonable.discard)
 
@@ -280,21 +292,25 @@ class Connection(asyncio.BufferedProtocol):
         turn = self._turns[key] = Turn(self._turns.get(key))
         return turn
 
-    async def _run(self, slot: _Slot, routed: Routed, turn: Turn) -> None:
-        header, route, request, version = routed
-        call = Call(version, header.client_id, self._listener, self.peer, turn)
+    async def _run(self, slot: _Slot, routed: Routed, call: Call) -> None:
+        _, route, request, _ = routed
         try:
-            if route.one_at_a_time and not turn.is_reached:
-                await turn.reached()
-            answer: Any = await route.handler(self._services, request, call)
-            slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
+            if route.one_at_a_time:
+                await call.turn.reached()
+            self._answer(slot, routed, await route.handler(self._services, request, call))
         except InklessError as error:
             self._refuse(f"{route.api.name}: {error}")
-            return
         except Exception:  # a mistake of ours must cost this connection and nothing else
-            log.exception("%s: %s version %d failed", self.peer, route.api.name, version)
-            self._refuse(f"{route.api.name} failed")
-            return
+            self._blame_us(routed)
+
+    def _blame_us(self, routed: Routed) -> None:
+        log.exception("%s: %s version %d failed", self.peer, routed.route.api.name, routed.version)
+        self._refuse(f"{routed.route.api.name} failed")
+
+    def _answer(self, slot: _Slot, routed: Routed, answer: Any) -> None:
+        """Put an answer into its slot; all that are ready in this turn of the loop are written at its end."""
+        header, route, _, version = routed
+        slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
         if not self._flush_soon:
             self._flush_soon = True
             self._loop.call_soon(self._write_ready)

@@ -23,6 +23,7 @@ class Call(NamedTuple):
 
 
 Handler = Callable[[Services, Any, Call], Awaitable[Any]]
+Begin = Callable[[Services, Any, Call, Callable[[Any], None]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Route:
     `ordered`: requests of a connection pass one after the other through their handler's turn, then go on together.
     `one_at_a_time`: a connection's next one starts when the answer to the last has gone out.
     `abandonable`: it ends with its connection; others run to their end, as what was sent was meant.
+    `begin`: a way without a task for requests that need not wait; False where the handler must be called.
     """
 
     api: Api
@@ -39,6 +41,7 @@ class Route:
     ordered: bool = False
     one_at_a_time: bool = False
     abandonable: bool = False
+    begin: Begin | None = None
 
 
 class Routed(NamedTuple):
@@ -79,5 +82,6 @@ def route(
     ordered: bool = False,
     one_at_a_time: bool = False,
     abandonable: bool = False,
+    begin: Begin | None = None,
 ) -> Route:
-    return Route(APIS[key], handler, ordered, one_at_a_time, abandonable)
+    return Route(APIS[key], handler, ordered, one_at_a_time, abandonable, begin)

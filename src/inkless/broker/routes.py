@@ -8,7 +8,7 @@ from inkless.broker.handlers.metadata import (
     metadata,
 )
 from inkless.broker.handlers.offsets import list_offsets, offset_for_leader_epoch
-from inkless.broker.handlers.produce import produce
+from inkless.broker.handlers.produce import begin, produce
 from inkless.broker.handlers.producers import init_producer_id
 from inkless.broker.handlers.topics import create_partitions, create_topics, delete_topics
 from inkless.broker.router import Call, Router, route
@@ -26,7 +26,7 @@ async def api_versions(services: Services, request: ApiVersionsRequest | None, c
 
 ROUTER = Router(
     [
-        route(ApiKey.PRODUCE, produce, ordered=True),
+        route(ApiKey.PRODUCE, produce, ordered=True, begin=begin),
         route(ApiKey.FETCH, fetch, one_at_a_time=True, abandonable=True),
         route(ApiKey.LIST_OFFSETS, list_offsets),
         route(ApiKey.METADATA, metadata),

@@ -58,9 +58,10 @@ Start a broker, write to it and read back:
 
 \b
 Exit codes:
-  0  done
-  1  it failed
-  2  wrong usage, or wrong settings""",
+  0    done
+  1    it failed
+  2    wrong usage, or wrong settings
+  130  interrupted before it was done (serve, produce and consume end with 0)""",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="inkless", message="%(prog)s %(version)s")
 def cli() -> None:

@@ -92,6 +92,8 @@ def produce(
         raise click.UsageError(
             "--json lines carry their own keys and headers: leave out --key-separator and --headers."
         )
+    if sys.stdin is None:
+        raise click.UsageError("Standard input is closed.")
     if key_separator == "":
         raise click.UsageError("--key-separator is empty.")
     if compression is not None:

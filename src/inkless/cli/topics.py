@@ -15,7 +15,6 @@ from inkless.client.admin import TopicDescription
 from inkless.client.errors import BrokerError, ClientError
 from inkless.client.options import AdminOptions
 from inkless.core.ids import ZERO_ID, id_to_text
-from inkless.wire.error_codes import ErrorCode
 
 _OPTIONS = AdminOptions()
 
@@ -55,7 +54,7 @@ async def _create(
         try:
             made = await admin.create_topic(cluster, name, partitions or admin.BROKER_DEFAULT, configs)
         except BrokerError as error:
-            if not (if_not_exists and error.code == ErrorCode.TOPIC_ALREADY_EXISTS):
+            if not (if_not_exists and error.name == "TOPIC_ALREADY_EXISTS"):
                 raise
             answer = {"name": name, "created": False}
             print(json.dumps(answer) if output == "json" else f"{name} is there already")

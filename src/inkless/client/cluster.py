@@ -141,6 +141,8 @@ class Cluster:
         if found is None:
             raise unknown_topic(name)
         check_topic(found.error_code, name)
+        if not found.partitions:
+            raise BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {name} has no partitions yet")
         topic = self._topics[name] = Topic(name, found.topic_id, leaders_of(found))
         return topic
 

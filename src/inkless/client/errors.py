@@ -31,13 +31,13 @@ class InvalidAnswer(ClientError):
 
 
 class BrokerError(ClientError):
-    """The broker's own word, as a Kafka error code."""
+    """The broker's own word, as a Kafka error code and its name."""
 
     def __init__(self, code: int, message: str | None = None) -> None:
         known = _known(code)
-        name = f"error {code}" if known is None else known.name
-        super().__init__(f"{name}: {message}" if message else name)
         self.code = code
+        self.name = f"error {code}" if known is None else known.name
+        super().__init__(f"{self.name}: {message}" if message else self.name)
         self.retriable = known is not None and known.retriable
 
 

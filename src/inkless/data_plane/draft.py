@@ -1,7 +1,6 @@
 """An object in the making: batches of many requests, laid out by topic and partition. Pure."""
 
-from asyncio import Future
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkless.control_plane.values import BatchCommit, BatchResult
@@ -21,12 +20,15 @@ class AppendBatch(NamedTuple):
     data: memoryview
 
 
+OnResults = Callable[[Sequence[BatchResult]], None]
+
+
 class Appended(NamedTuple):
-    """A request inside a draft: its batches are those from `first` on, and `answer` gets their results."""
+    """A request inside a draft: its batches are those from `first` on, and `answer` is called with their results."""
 
     first: int
     length: int
-    answer: "Future[list[BatchResult]]"
+    answer: "OnResults"
 
 
 class Layout(NamedTuple):
@@ -46,16 +48,16 @@ class Draft:
         self.requests: list[Appended] = []
         self.bytes = 0
 
-    def add(self, batches: Sequence[AppendBatch], answer: "Future[list[BatchResult]]") -> None:
+    def add(self, batches: Sequence[AppendBatch], answer: "OnResults") -> None:
         self.requests.append(Appended(len(self.batches), len(batches), answer))
         self.batches.extend(batches)
-        self.bytes += sum([len(batch.data) for batch in batches])
+        for batch in batches:
+            self.bytes += len(batch.data)
 
     def resolve(self, results: Sequence[BatchResult]) -> None:
         """Answer every request with the results of its batches, which stand in the order they were added."""
         for first, length, answer in self.requests:
-            if not answer.done():
-                answer.set_result(list(results[first : first + length]))
+            answer(results[first : first + length])
 
     def refuse(self, error: ErrorKind) -> None:
         self.resolve([BatchResult(-1, error=error)] * len(self.batches))

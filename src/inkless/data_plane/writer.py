@@ -23,7 +23,7 @@ from inkless.core.errors import (
     InklessError,
 )
 from inkless.core.tasks import TaskSet
-from inkless.data_plane.draft import AppendBatch, Draft, Layout, in_order_of_arrival, lay_out
+from inkless.data_plane.draft import AppendBatch, Draft, Layout, OnResults, in_order_of_arrival, lay_out
 from inkless.storage.keys import object_key
 from inkless.storage.port import Buffer, ObjectStore
 
@@ -113,15 +113,24 @@ class Writer:
     def start(self) -> None:
         self._committer = self._tasks.spawn(self._commit_loop(), "committer")
 
-    def append(self, batches: Sequence[AppendBatch]) -> "asyncio.Future[list[BatchResult]]":
-        """Take the batches of one request into the current object; the future gets a result for each."""
+    def append(self, batches: Sequence[AppendBatch]) -> "asyncio.Future[Sequence[BatchResult]]":
+        """The same as `submit`, which has happened when this returns; the future gets a result for each batch."""
+        answer: asyncio.Future[Sequence[BatchResult]] = asyncio.get_running_loop().create_future()
+
+        def settle(results: Sequence[BatchResult]) -> None:
+            if not answer.done():
+                answer.set_result(results)
+
+        self.submit(batches, settle)
+        return answer
+
+    def submit(self, batches: Sequence[AppendBatch], answer: OnResults) -> None:
+        """Take the batches of one request into the current object; `answer` is called with a result for each."""
         assert batches
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[BatchResult]] = loop.create_future()
         if self._closed or self.fenced.is_set():
             error = ErrorKind.FENCED if self.fenced.is_set() else ErrorKind.SHUTTING_DOWN
-            answer.set_result([BatchResult(-1, error=error)] * len(batches))
-            return answer
+            answer([BatchResult(-1, error=error)] * len(batches))
+            return
         self._draft.add(batches, answer)
         self._idle.clear()
         self.metrics.requests += 1
@@ -130,8 +139,8 @@ class Writer:
         elif self._may_flush_now():
             self._flush_when_loop_turns()
         elif self._interval is None:
+            loop = asyncio.get_running_loop()
             self._interval = loop.call_later(self._limits.commit_interval_s, self._flush)
-        return answer
 
     def _may_flush_now(self) -> bool:
         return self._limits.adaptive and self._uploading < self._limits.uploads_in_flight

@@ -100,18 +100,11 @@ class RetryingStore:
         await self._clock.sleep(ceiling * self._clock.random())
 
     async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
-        """The clock decides when time is up, so a simulation has the same time limits."""
-        task = asyncio.ensure_future(work)
-        alarm = asyncio.ensure_future(self._clock.sleep(self._timeout_s))
         try:
-            await asyncio.wait((task, alarm), return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            raise StorageError(f"no answer within {self._timeout_s:g} s")
-        finally:
-            task.cancel()
-            alarm.cancel()
-            await asyncio.gather(task, alarm, return_exceptions=True)
+            async with asyncio.timeout(self._timeout_s):
+                return await work
+        except TimeoutError:
+            raise StorageError(f"no answer within {self._timeout_s:g} s") from None
 
 
 class _Listing:

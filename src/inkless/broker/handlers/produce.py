@@ -1,6 +1,10 @@
-"""Produce: check the headers, hand all batches of the request to the writer at once, answer per partition."""
+"""Produce: check the headers, hand all batches of the request to the writer at once, answer per partition.
 
-from collections.abc import Sequence
+`begin` is the way that nearly every request takes: nothing is awaited between the frame and the writer, and nothing
+is scheduled between the commit and the answer. What must first ask the plane goes through `produce`.
+"""
+
+from collections.abc import Callable, Sequence
 
 from inkless.broker.catalog import CatalogTopic
 from inkless.broker.errors import code_of
@@ -25,32 +29,89 @@ IDS_FROM = 13
 ACKS = (-1, 0, 1)
 
 
+def begin(
+    services: Services, request: ProduceRequest, call: Call, done: Callable[[ProduceResponse | None], None]
+) -> bool:
+    """Answer through `done`, now or when it is committed; False where the plane must be asked first."""
+    if not call.turn.is_reached:
+        return False
+    topics = _in_memory(services, request, call.version)
+    if topics is None:
+        return False
+    checked = _Checked(request, topics, call.version)
+    call.turn.pass_on()
+    if not checked.batches:
+        done(checked.response)
+        return True
+
+    def finish(results: Sequence[BatchResult]) -> None:
+        checked.set_results(results)
+        done(checked.response)
+
+    services.writer.submit(checked.batches, finish)
+    return True
+
+
 async def produce(services: Services, request: ProduceRequest, call: Call) -> ProduceResponse | None:
-    """No answer at all for acks=0, as the client waits for none."""
-    batches: list[AppendBatch] = []
-    taken: list[PartitionProduceResponse] = []
+    """The same for a request that waits: for those before it, or for the plane to tell of its topics."""
     try:
         topics = _in_memory(services, request, call.version) or await _find(services, request, call.version)
-        responses = [
-            _check_topic(services, request, data, topic, call, batches, taken)
-            for data, topic in zip(request.topic_data, topics, strict=True)
-        ]
-        if not call.turn.is_reached:
-            await call.turn.reached()
-        answer = services.writer.append(batches) if batches else None
+        checked = _Checked(request, topics, call.version)
+        await call.turn.reached()
+        writing = services.writer.append(checked.batches) if checked.batches else None
     finally:
         call.turn.pass_on()
-    if answer is not None:
-        for partition, result in zip(taken, await answer, strict=True):
-            _set_result(partition, result, call.version)
-    return ProduceResponse(responses=responses) if request.acks != 0 else None
+    if writing is not None:
+        checked.set_results(await writing)
+    return checked.response
+
+
+class _Checked:
+    """A request whose headers were checked: the batches to write, and the answer as far as it is known."""
+
+    __slots__ = ("_acks", "_responses", "_taken", "_version", "batches")
+
+    def __init__(self, request: ProduceRequest, topics: Sequence[CatalogTopic | None], version: int) -> None:
+        self._acks = request.acks
+        self._version = version
+        self.batches: list[AppendBatch] = []
+        self._taken: list[PartitionProduceResponse] = []
+        self._responses = [
+            self._check_topic(request, data, topic) for data, topic in zip(request.topic_data, topics, strict=True)
+        ]
+
+    @property
+    def response(self) -> ProduceResponse | None:
+        """None for acks=0, as the client waits for no answer."""
+        return ProduceResponse(responses=self._responses) if self._acks != 0 else None
+
+    def set_results(self, results: Sequence[BatchResult]) -> None:
+        for partition, result in zip(self._taken, results, strict=True):
+            _set_result(partition, result, self._version)
+
+    def _check_topic(
+        self, request: ProduceRequest, data: TopicProduceData, entry: CatalogTopic | None
+    ) -> TopicProduceResponse:
+        refused = _refusal(request, data, entry, self._version)
+        partitions = []
+        for partition in data.partition_data:
+            response = PartitionProduceResponse(index=partition.index, base_offset=-1)
+            partitions.append(response)
+            if refused is not None or entry is None:
+                response.error_code = refused or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                continue
+            batch = _check_partition(partition, response, entry)
+            if batch is not None:
+                self.batches.append(batch)
+                self._taken.append(response)
+        return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=partitions)
 
 
 def _in_memory(services: Services, request: ProduceRequest, version: int) -> list[CatalogTopic | None] | None:
     """The topics of the request, if memory knows each of them and each partition."""
+    catalog = services.catalog
     found: list[CatalogTopic | None] = []
     for data in request.topic_data:
-        catalog = services.catalog
         entry = catalog.by_id(data.topic_id) if version >= IDS_FROM else catalog.by_name(data.name)
         if entry is None:
             return None
@@ -70,32 +131,6 @@ async def _find(services: Services, request: ProduceRequest, version: int) -> Se
         return await services.catalog.ask(names, ids)
     except ControlPlaneError:
         return [None] * len(request.topic_data)
-
-
-def _check_topic(
-    services: Services,
-    request: ProduceRequest,
-    data: TopicProduceData,
-    entry: CatalogTopic | None,
-    call: Call,
-    batches: list[AppendBatch],
-    taken: list[PartitionProduceResponse],
-) -> TopicProduceResponse:
-    """Check every partition of a topic; what is good goes to `batches`, its answer to `taken`."""
-    refused = _refusal(request, data, entry, call.version)
-    partitions = []
-    for partition in data.partition_data:
-        response = PartitionProduceResponse(index=partition.index, base_offset=-1)
-        partitions.append(response)
-        if refused is not None:
-            response.error_code = refused
-            continue
-        assert entry is not None
-        batch = _check_partition(partition, response, entry)
-        if batch is not None:
-            batches.append(batch)
-            taken.append(response)
-    return TopicProduceResponse(name=data.name, topic_id=data.topic_id, partition_responses=partitions)
 
 
 def _refusal(
