@@ -51,6 +51,7 @@ KEEP_COORDINATES_MS = 30_000
 SESSION_ID_BYTES = 4
 GC_ALLOCATIONS = 50_000
 OTHER_FILES = 256
+ENOUGH_FILES = 8192
 
 
 async def open_plane(settings: Settings, clock: Clock) -> ControlPlane:
@@ -242,11 +243,12 @@ def _raise_file_limit(max_connections: int) -> None:
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if allowed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed < wanted:
+    if allowed < min(wanted, ENOUGH_FILES):
         log.warning(
-            "this process may open %d files, fewer than max.connections=%d asks for: raise its limit (ulimit -n)",
+            "this process may open %d files, max.connections=%d needs %d: raise its limit (ulimit -n)",
             allowed,
             max_connections,
+            wanted,
         )
 
 

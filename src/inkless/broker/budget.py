@@ -1,7 +1,7 @@
 """The bounds on request bytes in memory, over all connections; whoever must wait is not dropped.
 
-Small frames are counted once they are there. A large one asks before a byte of it is kept and waits in line, and its
-share is apart, so that a client that announces much and sends little holds up no small request.
+Frames are charged for what has arrived, in steps, so that a client that announces much and sends little takes nothing
+from others. Small frames have a share of their own.
 """
 
 from collections import deque
@@ -16,7 +16,8 @@ class Budget:
         self._large_limit = limit - self._small_limit
         self._small = 0
         self._large = 0
-        self._line: deque[tuple[int, Callable[[], None]]] = deque()
+        self._line: deque[Claim] = deque()
+        self._over: Claim | None = None
 
     @property
     def used(self) -> int:
@@ -37,33 +38,57 @@ class Budget:
     def remove_small(self, size: int) -> None:
         self._small -= size
 
-    def ask_large(self, size: int, granted: Callable[[], None]) -> bool:
-        """True where the bytes are granted at once; else `granted` is called when they are."""
-        if not self._line and self._fits(size):
-            self._large += size
+    def _may_have(self, claim: "Claim", size: int) -> bool:
+        """Above the limit one frame at a time may still grow, else frames read by half would wait for each other."""
+        if self._large + size <= self._large_limit or self._large == 0 or claim is self._over:
             return True
-        self._line.append((size, granted))
+        if self._over is None and claim.held:
+            self._over = claim
+            return True
         return False
 
-    def add_large(self, size: int) -> None:
-        """Count a large frame that was read already, beside small ones."""
-        self._large += size
+    def _grant_line(self) -> None:
+        while self._line and self._may_have(self._line[0], self._line[0].wanted):
+            claim = self._line.popleft()
+            claim.take(claim.wanted)
+            claim.granted()
 
-    def return_large(self, size: int) -> None:
-        self._large -= size
-        self._grant()
 
-    def withdraw(self, granted: Callable[[], None]) -> None:
-        """Leave the line without having been granted."""
-        self._line = deque((size, who) for size, who in self._line if who != granted)
-        self._grant()
+class Claim:
+    """One large frame's part of the budget, from its first step to its answer."""
 
-    def _grant(self) -> None:
-        while self._line and self._fits(self._line[0][0]):
-            size, granted = self._line.popleft()
-            self._large += size
-            granted()
+    __slots__ = ("_budget", "granted", "held", "wanted")
 
-    def _fits(self, size: int) -> bool:
-        """One frame larger than the whole share is let in when it is alone."""
-        return self._large + size <= self._large_limit or self._large == 0
+    def __init__(self, budget: Budget, granted: Callable[[], None]) -> None:
+        self._budget = budget
+        self.granted = granted
+        self.held = 0
+        self.wanted = 0
+
+    def ask(self, size: int) -> bool:
+        """True where the bytes are granted at once; else `granted` is called when they are."""
+        budget = self._budget
+        if budget._may_have(self, size) and (self.held or not budget._line):
+            self.take(size)
+            return True
+        self.wanted = size
+        budget._line.append(self)
+        return False
+
+    def take(self, size: int) -> None:
+        """Count bytes without asking, because they are in memory already."""
+        self.held += size
+        self._budget._large += size
+        self.wanted = 0
+
+    def release(self) -> None:
+        """Give everything back, and leave the line."""
+        budget = self._budget
+        if self.wanted:
+            budget._line.remove(self)
+            self.wanted = 0
+        budget._large -= self.held
+        self.held = 0
+        if budget._over is self:
+            budget._over = None
+        budget._grant_line()

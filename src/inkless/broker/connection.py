@@ -8,7 +8,7 @@ import logging
 from collections import deque
 from typing import Any, cast
 
-from inkless.broker.budget import Budget
+from inkless.broker.budget import Budget, Claim
 from inkless.broker.registry import Registry
 from inkless.broker.router import Call, Routed, Router
 from inkless.broker.services import Services
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 SIZE_BYTES = 4
 SCRATCH_BYTES = 64 * 1024
+LARGE_FROM_BYTES = 32 * 1024
+FIRST_STEP_BYTES = 1024 * 1024
 MAX_REQUESTS_IN_FLIGHT = 1000
 
 
@@ -36,31 +38,47 @@ class Limits:
 
 
 class _Slot:
-    """The place of an answer in the order of the requests; `turn`, if any, is passed on when it was written."""
+    """The place of an answer in the order of the requests.
 
-    __slots__ = ("answer", "frame_bytes", "turn")
+    `claim` is what a large frame holds of the budget; `turn`, if any, is passed on when the answer was written.
+    """
 
-    def __init__(self, frame_bytes: int, turn: Turn | None) -> None:
+    __slots__ = ("answer", "claim", "frame_bytes", "turn")
+
+    def __init__(self, frame_bytes: int, claim: Claim | None) -> None:
         self.frame_bytes = frame_bytes
-        self.turn = turn
+        self.claim = claim
+        self.turn: Turn | None = None
         self.answer: list[Buffer] | None = None
 
 
 class _LargeFrame:
-    """A frame with a buffer of its own, made when the budget grants it; until then its first bytes wait."""
+    """A frame with a buffer of its own, which grows as its bytes arrive and the budget grants them."""
 
-    __slots__ = ("buffer", "filled", "head", "size")
+    __slots__ = ("buffer", "claim", "filled", "size")
 
-    def __init__(self, size: int, head: bytes) -> None:
+    def __init__(self, size: int, claim: Claim) -> None:
         self.size = size
-        self.head = head
-        self.filled = len(head)
-        self.buffer: bytearray | None = None
+        self.claim = claim
+        self.filled = 0
+        self.buffer = bytearray()
 
-    def make_buffer(self) -> None:
-        self.buffer = bytearray(self.size)
-        self.buffer[: self.filled] = self.head
-        self.head = b""
+    @property
+    def next_step(self) -> int:
+        """How much the buffer grows next: it doubles, from a mebibyte on."""
+        return min(self.size - len(self.buffer), max(len(self.buffer), FIRST_STEP_BYTES))
+
+    @property
+    def has_room(self) -> bool:
+        return self.filled < len(self.buffer)
+
+    def grow(self) -> None:
+        step = self.next_step
+        self.buffer = self.buffer + bytes(step) if self.buffer else bytearray(step)
+
+    def fill(self, data: bytes) -> None:
+        self.buffer[: len(data)] = data
+        self.filled = len(data)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -92,6 +110,7 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active_s = self._loop.time()
         self._pending = b""
         self._large: _LargeFrame | None = None
+        self._head = b""
         self._slots: deque[_Slot] = deque()
         self._bytes_in_flight = 0
         self._turns: dict[int, Turn] = {}
@@ -121,7 +140,9 @@ class Connection(asyncio.BufferedProtocol):
             log.warning("the connection of %s ended in the middle of a frame", self.peer)
         self._ended = True
         self._pending = b""
-        self._drop_large()
+        if self._large is not None:
+            self._large.claim.release()
+            self._large = None
         for task in self._abandonable:
             task.cancel()
         for slot in self._slots:
@@ -148,7 +169,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         large = self._large
-        if large is not None and large.buffer is not None:
+        if large is not None:
             return memoryview(large.buffer)[large.filled :]
         return self._scratch
 
@@ -158,11 +179,12 @@ class Connection(asyncio.BufferedProtocol):
             return
         large = self._large
         if large is not None:
-            assert large.buffer is not None, "nothing is read while a frame waits for the budget"
             large.filled += nbytes
             if large.filled == large.size:
                 self._large = None
-                self._take_frame(memoryview(large.buffer))
+                self._take_frame(memoryview(large.buffer), large.claim)
+            elif not large.has_room and large.claim.ask(large.next_step):
+                large.grow()
         else:
             # The next read of any connection overwrites the shared buffer, so its bytes are copied out of it.
             fresh = self._scratch[:nbytes]
@@ -182,12 +204,8 @@ class Connection(asyncio.BufferedProtocol):
             start = position + SIZE_BYTES
             if size <= end - start:
                 position = start + size
-                if size <= SCRATCH_BYTES:
-                    self._budget.add_small(size)
-                else:
-                    self._budget.add_large(size)
-                self._take_frame(view[start:position])
-            elif size > SCRATCH_BYTES:
+                self._take_frame(view[start:position], self._claim_read(size))
+            elif size > SCRATCH_BYTES and end - start >= LARGE_FROM_BYTES:
                 self._begin_large_frame(size, data[start:])
                 position = end
             else:
@@ -196,26 +214,33 @@ class Connection(asyncio.BufferedProtocol):
                 return
         self._pending = data[position:] if position else data
 
+    def _claim_read(self, size: int) -> Claim | None:
+        """Count a frame that was read as a whole."""
+        if size <= SCRATCH_BYTES:
+            self._budget.add_small(size)
+            return None
+        claim = Claim(self._budget, self._budget_granted)
+        claim.take(size)
+        return claim
+
     def _begin_large_frame(self, size: int, head: bytes) -> None:
-        """Its bytes go straight into a buffer of their own, once the budget has room for them."""
-        self._large = _LargeFrame(size, head)
-        if self._budget.ask_large(size, self._budget_granted):
-            self._large.make_buffer()
+        """Its further bytes go straight into a buffer of their own, as far as the budget has room for them."""
+        large = self._large = _LargeFrame(size, Claim(self._budget, self._budget_granted))
+        if large.claim.ask(large.next_step):
+            large.grow()
+            large.fill(head)
+        else:
+            self._head = head
 
     def _budget_granted(self) -> None:
-        assert self._large is not None
-        self._large.make_buffer()
+        large = self._large
+        assert large is not None
+        large.grow()
+        if self._head:
+            large.fill(self._head)
+            self._head = b""
         self.last_active_s = self._loop.time()
         self._steer_reading()
-
-    def _drop_large(self) -> None:
-        large, self._large = self._large, None
-        if large is None:
-            return
-        if large.buffer is None:
-            self._budget.withdraw(self._budget_granted)
-        else:
-            self._budget.return_large(large.size)
 
     def _may_take(self) -> bool:
         return (
@@ -239,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is None or self._ended:
             return
         large = self._large
-        wanted = self._may_take() if large is None else large.buffer is not None and not self._draining
+        wanted = self._may_take() if large is None else large.has_room and not self._draining
         if wanted and not self._reading:
             self._transport.resume_reading()
         elif not wanted and self._reading:
@@ -253,9 +278,9 @@ class Connection(asyncio.BufferedProtocol):
 
     # Requests
 
-    def _take_frame(self, frame: memoryview) -> None:
+    def _take_frame(self, frame: memoryview, claim: Claim | None) -> None:
         """Its bytes are in the budget already; they go back when its answer is written."""
-        slot = _Slot(len(frame), None)
+        slot = _Slot(len(frame), claim)
         self._bytes_in_flight += slot.frame_bytes
         self._slots.append(slot)
         try:
@@ -271,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
             def done(answer: Any) -> None:
                 try:
                     self._answer(slot, routed, answer)
-                except Exception:  # others' answers come behind this one
+                except Exception:  # noqa: BLE001 - others' answers come behind this one
                     self._blame_us(routed)
 
             if route.begin(self._services, request, call, done):
@@ -300,7 +325,7 @@ class Connection(asyncio.BufferedProtocol):
             self._answer(slot, routed, await route.handler(self._services, request, call))
         except InklessError as error:
             self._refuse(f"{route.api.name}: {error}")
-        except Exception:  # a mistake of ours must cost this connection and nothing else
+        except Exception:  # noqa: BLE001 - a mistake of ours must cost this connection and nothing else
             self._blame_us(routed)
 
     def _blame_us(self, routed: Routed) -> None:
@@ -341,10 +366,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_back(self, slot: _Slot) -> None:
         self._bytes_in_flight -= slot.frame_bytes
-        if slot.frame_bytes <= SCRATCH_BYTES:
+        if slot.claim is None:
             self._budget.remove_small(slot.frame_bytes)
         else:
-            self._budget.return_large(slot.frame_bytes)
+            slot.claim.release()
         if slot.turn is not None:
             self._held_turns.append(slot.turn)
 
@@ -385,10 +410,20 @@ class Connection(asyncio.BufferedProtocol):
         self._steer_reading()
 
     def end(self) -> None:
-        """Close at once, as soon as what was written has been sent."""
+        """Close as soon as what was written has been sent."""
         self._ended = True
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """Close now, whatever the client has not read."""
+        self._ended = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ended
 
 
 _FREE = Turn(None)

@@ -21,6 +21,7 @@ BACKLOG = 1024
 WATCH_INTERVAL_S = 2.0
 STALLED_S = 60.0
 STALLED_IN_THE_WAY_S = 5.0
+LAST_WORDS_S = 0.1
 
 
 def bind(listeners: Sequence[Listener]) -> list[socket.socket]:
@@ -89,15 +90,18 @@ class Server:
         while True:
             await self._clock.sleep(min(WATCH_INTERVAL_S, self._idle_s))
             now_s = loop.time()
+            patience_s = STALLED_IN_THE_WAY_S if self._budget.has_line else min(STALLED_S, self._idle_s)
             for member in self.registry:
                 member.note_progress()
                 quiet_s = now_s - member.last_active_s
-                if member.is_stalled and quiet_s > (STALLED_S if not self._budget.has_line else STALLED_IN_THE_WAY_S):
+                if member.is_ending:
+                    member.abort()
+                elif member.is_stalled and quiet_s > patience_s:
                     log.warning("closing the connection of %s: it neither sends nor reads what it began", member.peer)
-                    member.end()
+                    member.abort()
                 elif member.is_idle and quiet_s > self._idle_s:
                     log.info("closing the connection of %s: idle for %d s", member.peer, quiet_s)
-                    member.end()
+                    member.abort()
 
     def stop_accepting(self) -> None:
         for server in self._servers:
@@ -110,5 +114,9 @@ class Server:
         await self._tasks.cancel()
         for member in self.registry:
             member.end()
+        if len(self.registry):
+            await self._clock.sleep(LAST_WORDS_S)
+        for member in self.registry:
+            member.abort()
         for server in self._servers:
             await server.wait_closed()

@@ -8,7 +8,7 @@ from inkless.cli.payload import InputError
 
 MAX_LINE_BYTES = 128 * 1024 * 1024
 
-_CHUNK_BYTES = 64 * 1024
+_CHUNK_BYTES = 16 * 1024  # small, so that what was read before gets its turn on the loop
 
 
 async def read_lines(descriptor: int) -> AsyncGenerator[bytes, None]:

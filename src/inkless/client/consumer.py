@@ -45,7 +45,7 @@ class Consumer:
         self._fetches: dict[asyncio.Task[FetchResponse], tuple[int, ...]] = {}
         self._failure: ClientError | None = None
         self._out_of_range: set[int] = set()
-        self._attempts = self._new_attempts()
+        self._attempts: Attempts | None = None  # since the last success
 
     @property
     def positions(self) -> Mapping[int, int]:
@@ -63,11 +63,12 @@ class Consumer:
         try:
             await self._recover()
             await self._start_fetches()
-            done, _ = await asyncio.wait(self._fetches, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
         except ClientError as error:
-            self._cluster.forget(self._topic)
-            await self._attempts.again(error)
+            await self._pause(error)
             return []
+        if not self._fetches:
+            return []
+        done, _ = await asyncio.wait(self._fetches, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
         consumed: list[Consumed] = []
         for fetch in done:
             partitions = self._fetches.pop(fetch)
@@ -76,7 +77,7 @@ class Consumer:
             except ClientError as error:
                 self._failure = error
         if done and self._failure is None:
-            self._attempts = self._new_attempts()
+            self._attempts = None
         return consumed
 
     async def close(self) -> None:
@@ -86,8 +87,12 @@ class Consumer:
             fetch.cancel()
         await asyncio.gather(*fetches, return_exceptions=True)
 
-    def _new_attempts(self) -> Attempts:
-        return Attempts(self._cluster.clock, self._options.request_timeout_ms / 1000)
+    async def _pause(self, error: ClientError) -> None:
+        """Until it is time to try again, or raise the error."""
+        self._cluster.forget(self._topic)
+        if self._attempts is None:
+            self._attempts = Attempts(self._cluster.clock, self._options.request_timeout_ms / 1000)
+        await self._attempts.again(error)
 
     async def _recover(self) -> None:
         failure, self._failure = self._failure, None
@@ -106,7 +111,10 @@ class Consumer:
         topic = await self._cluster.topic(self._topic)
         by_leader: defaultdict[Connection, list[int]] = defaultdict(list)
         for partition in idle:
-            by_leader[await self._cluster.leader(topic, partition)].append(partition)
+            try:
+                by_leader[await self._cluster.leader(topic, partition)].append(partition)
+            except ClientError as error:
+                self._failure = error  # the others are read in the meantime
         for connection, partitions in by_leader.items():
             fetch = self._fetch(connection, topic, partitions)
             self._fetches[asyncio.get_running_loop().create_task(fetch)] = tuple(partitions)

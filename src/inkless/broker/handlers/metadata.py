@@ -68,8 +68,9 @@ async def _all_topics(services: Services) -> list[Topic]:
 async def _asked_topics(
     services: Services, asked: Sequence[MetadataRequestTopic], may_create: bool
 ) -> list[MetadataResponseTopic]:
-    names = [topic.name for topic in asked if topic.name is not None]
-    ids = [topic.topic_id for topic in asked if topic.name is None]
+    # Java names a topic by its id with an empty name beside it.
+    names = [topic.name or "" for topic in asked if topic.topic_id == ZERO_ID]
+    ids = [topic.topic_id for topic in asked if topic.topic_id != ZERO_ID]
     found = await services.catalog.find(names, ids)
     by_name = {name: entry.topic for name, entry in zip(names, found, strict=False) if entry is not None}
     by_id = dict(zip(ids, found[len(names) :], strict=True))
@@ -79,9 +80,9 @@ async def _asked_topics(
         errors = await _auto_create(services, missing, by_name)
     answers = []
     for topic in asked:
-        if topic.name is not None:
-            held = by_name.get(topic.name)
-            answers.append(_named(services, topic.name, held, errors))
+        if topic.topic_id == ZERO_ID:
+            name = topic.name or ""
+            answers.append(_named(services, name, by_name.get(name), errors))
         else:
             entry = by_id[topic.topic_id]
             answers.append(_with_id(services, topic.topic_id, None if entry is None else entry.topic))
@@ -117,8 +118,6 @@ def _named(services: Services, name: str, topic: Topic | None, errors: dict[str,
 def _with_id(services: Services, topic_id: bytes, topic: Topic | None) -> MetadataResponseTopic:
     if topic is not None:
         return _topic_answer(services, topic)
-    if topic_id == ZERO_ID:
-        return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name="", topic_id=topic_id)
     # Java reads the name of a topic that is unknown by id, in versions where it may not be null, too.
     return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name="", topic_id=topic_id)
 
