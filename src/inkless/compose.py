@@ -24,7 +24,7 @@ from inkless.control_plane.port import ControlPlane
 from inkless.control_plane.sqlite.plane import SqlitePlane
 from inkless.control_plane.values import BrokerEpoch, BrokerRegistration, Endpoint
 from inkless.core.clock import Clock, SystemClock
-from inkless.core.errors import SettingError
+from inkless.core.errors import SettingError, StorageError
 from inkless.core.tasks import TaskSet, ThreadExecutor
 from inkless.data_plane.feed import Feed
 from inkless.data_plane.reader import Reader
@@ -76,7 +76,10 @@ def open_store(settings: Settings, clock: Clock, executor: ThreadExecutor) -> Ob
     if url.startswith("memory:"):
         store: ObjectStore = MemoryStore(clock)
     elif url.startswith("file:"):
-        store = LocalStore(url_path(url), executor)
+        try:
+            store = LocalStore(url_path(url), executor)
+        except StorageError as error:
+            raise SettingError(f"inkless.storage={url}: {error}") from error
     else:
         scheme = url.partition(":")[0]
         raise SettingError(f"inkless.storage: only file: and memory: are supported so far, not {scheme}:")

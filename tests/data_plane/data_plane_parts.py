@@ -138,7 +138,7 @@ def run_parts(test: Callable[[Parts], Awaitable[Any]], limits: WriterLimits | No
 
 
 def records_of(answer: PartitionAnswer) -> list[tuple[int, bytes | None]]:
-    data = memoryview(b"".join(answer.buffers))
+    data = memoryview(b"".join(answer.buffers or ()))
     return [
         (record.offset, record.value)
         for span in spans_real(data)

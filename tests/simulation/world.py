@@ -255,7 +255,7 @@ class World:
                 self.history.count(f"read: {type(error).__name__}")
                 continue
             assert answer.error in (None, ErrorKind.STORAGE_FAILED), (answer.error, partition, offset)
-            got = records_of(answer.buffers)
+            got = records_of(answer.buffers or [])
             seen.extend((record.offset, record.value or b"") for record in got if record.offset >= offset)
             quiet = 0 if got else quiet + 1
 

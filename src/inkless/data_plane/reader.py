@@ -6,8 +6,8 @@ woken by the commit.
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from inkless.cache.memory import BlockCache
@@ -53,11 +53,14 @@ class ReadRequest:
 
 @dataclass(slots=True)
 class PartitionAnswer:
+    """What a partition of a fetch gets; `coordinates` is what there is from its offset on, `buffers` the answer."""
+
     high_watermark: int
     last_stable_offset: int
     log_start: int
     error: ErrorKind | None = None
-    buffers: list[Buffer] = field(default_factory=list)
+    coordinates: Sequence[Coordinate] = ()
+    buffers: list[Buffer] | None = None
     size: int = 0
     aborted: tuple[AbortedTransaction, ...] = ()
 
@@ -85,29 +88,30 @@ class Reader:
     async def read(self, request: ReadRequest) -> list[PartitionAnswer]:
         """Answers for the partitions, in their order, once there is enough or the wait is over."""
         deadline = self._clock.monotonic() + request.max_wait_s
+        partitions = request.partitions
+        answers: list[PartitionAnswer] = [_NOT_LOCATED] * len(partitions)
+        look_at: Iterable[int] = range(len(partitions))
         while True:
-            located = await self._locate(request.partitions)
+            await self._locate(partitions, answers, look_at)
+            busy = [index for index, answer in enumerate(answers) if answer.coordinates]
             shares = plan(
-                [
-                    Wanted(read.offset, read.max_bytes, found.coordinates)
-                    for read, found in zip(request.partitions, located, strict=True)
-                ],
+                [Wanted(partitions[i].offset, partitions[i].max_bytes, answers[i].coordinates) for i in busy],
                 request.max_bytes,
             )
             missing = request.min_bytes - available_bytes(shares)
             wait_s = deadline - self._clock.monotonic()
-            if missing <= 0 or wait_s <= 0 or self._stopping or any(found.error for found in located):
-                return await self._answer(request, located, shares)
-            await self._wait(request.partitions, located, missing, wait_s)
+            if missing <= 0 or wait_s <= 0 or self._stopping or any(answer.error for answer in answers):
+                await self._answer(request, answers, busy, shares)
+                return answers
+            look_at = await self._wait(partitions, answers, missing, wait_s)
 
     async def _wait(
-        self, partitions: Sequence[PartitionRead], located: Sequence[Located], missing: int, wait_s: float
-    ) -> None:
-        """Sleep until the missing bytes have come. What came while we were locating counts."""
-        for read, found in zip(partitions, located, strict=True):
-            tail = self._tails.fetched(read.name, self._clock.now_ms())
-            if tail is None or tail.high_watermark != found.high_watermark:
-                return
+        self, partitions: Sequence[PartitionRead], answers: Sequence[PartitionAnswer], missing: int, wait_s: float
+    ) -> list[int]:
+        """Sleep until the missing bytes have come; the partitions to look at again."""
+        stale = [index for index, read in enumerate(partitions) if self._is_stale(read, answers[index])]
+        if stale:
+            return stale  # something came while we were locating
         waiter = Waiter(missing)
         names = [read.name for read in partitions]
         self._signals.register(waiter, names)
@@ -118,28 +122,42 @@ class Reader:
             pass
         finally:
             self._signals.withdraw(waiter, names)
+        return [index for index, name in enumerate(names) if name in waiter.changed]
 
-    async def _locate(self, partitions: Sequence[PartitionRead]) -> list[Located]:
+    def _is_stale(self, read: PartitionRead, answer: PartitionAnswer) -> bool:
+        tail = self._tails.held(read.name)
+        return tail is None or tail.high_watermark != answer.high_watermark
+
+    async def _locate(
+        self, partitions: Sequence[PartitionRead], answers: list[PartitionAnswer], look_at: Iterable[int]
+    ) -> None:
         """Bounds and coordinates, from memory where the offset lies in a tail, else in one query."""
         now_ms = self._clock.now_ms()
-        located: list[Located | None] = [self._in_memory(read, now_ms) for read in partitions]
-        misses = [index for index, found in enumerate(located) if found is None]
+        misses = []
+        for index in look_at:
+            found = self._in_memory(partitions[index], now_ms)
+            if found is None:
+                misses.append(index)
+            else:
+                answers[index] = found
         if misses:
             queries = [
                 LocateQuery(*partitions[i].name, partitions[i].offset, partitions[i].max_bytes) for i in misses
             ]
-            for index, found in zip(misses, await self._ask(queries), strict=True):
-                located[index] = found
-        return [found for found in located if found is not None]
+            for index, located in zip(misses, await self._ask(queries), strict=True):
+                answers[index] = _answer_of(located)
 
-    def _in_memory(self, read: PartitionRead, now_ms: int) -> Located | None:
+    def _in_memory(self, read: PartitionRead, now_ms: int) -> PartitionAnswer | None:
         tail = self._tails.fetched(read.name, now_ms)
         if tail is None or read.offset < tail.log_start:
             return None
+        high_watermark = tail.high_watermark
+        if read.offset == high_watermark:
+            return PartitionAnswer(high_watermark, high_watermark, tail.log_start)
         coordinates = tail.find(read.offset, read.max_bytes)
         if coordinates is None:
             return None
-        return Located(tail.high_watermark, tail.high_watermark, tail.log_start, tuple(coordinates))
+        return PartitionAnswer(high_watermark, high_watermark, tail.log_start, None, coordinates)
 
     async def _ask(self, queries: Sequence[LocateQuery]) -> list[Located]:
         answers = await self._plane.locate(queries)
@@ -153,19 +171,14 @@ class Reader:
         return answers
 
     async def _answer(
-        self, request: ReadRequest, located: Sequence[Located], shares: Sequence[Share]
-    ) -> list[PartitionAnswer]:
+        self, request: ReadRequest, answers: Sequence[PartitionAnswer], busy: Sequence[int], shares: Sequence[Share]
+    ) -> None:
         """Read all shares in parallel, then cut each in its turn to what is really left of the budget."""
-        answers = [
-            PartitionAnswer(f.high_watermark, f.last_stable_offset, f.log_start, f.error, aborted=f.aborted)
-            for f in located
-        ]
-        busy = [index for index, share in enumerate(shares) if share.coordinates]
         reads = [request.partitions[index] for index in busy]
-        loaded = [self._load_now(shares[index].coordinates) for index in busy]
+        loaded = [self._load_now(share.coordinates) for share in shares]
         missing = [at for at, found in enumerate(loaded) if found is None]
         if missing:
-            calls = [self._load(reads[at], shares[busy[at]], answers[busy[at]]) for at in missing]
+            calls = [self._load(reads[at], shares[at], answers[busy[at]]) for at in missing]
             for at, found in zip(missing, await asyncio.gather(*calls), strict=True):
                 loaded[at] = found
         left, first = request.max_bytes, True
@@ -174,7 +187,6 @@ class Reader:
             self._fill(answer, read, pieces or [], min(read.max_bytes, left), first)
             left -= answer.size
             first = first and not answer.size
-        return answers
 
     def _load_now(self, coordinates: Sequence[Coordinate]) -> list[_Loaded] | None:
         """The bytes of coordinates where all of them are in memory."""
@@ -223,17 +235,19 @@ class Reader:
         self, answer: PartitionAnswer, read: PartitionRead, loaded: Sequence[_Loaded], budget: int, first: bool
     ) -> None:
         """Put whole batches into an answer; what stands before a broken one is still good."""
+        buffers: list[Buffer] = []
+        answer.buffers = buffers
         try:
             for coordinate, pieces in loaded:
-                must = first and not answer.buffers
+                must = first and not buffers
                 part = assemble(pieces, coordinate, read.offset, budget - answer.size, must)
-                answer.buffers += part.buffers
+                buffers += part.buffers
                 answer.size += part.size
                 if part.full:
                     break
         except BatchError as error:
             log.error("partition %d at offset %d: %s", read.name.partition, read.offset, error)
-            if not answer.buffers:
+            if not buffers:
                 answer.error = ErrorKind.CORRUPT_BATCH
 
     def _pieces_now(self, coordinate: Coordinate) -> list[memoryview] | None:
@@ -260,3 +274,17 @@ class Reader:
         for name in names:
             self._tails.forget(name)
             self._signals.changed(name)
+
+
+_NOT_LOCATED = PartitionAnswer(-1, -1, -1)
+
+
+def _answer_of(located: Located) -> PartitionAnswer:
+    return PartitionAnswer(
+        located.high_watermark,
+        located.last_stable_offset,
+        located.log_start,
+        located.error,
+        located.coordinates,
+        aborted=located.aborted,
+    )

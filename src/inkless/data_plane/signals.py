@@ -10,16 +10,22 @@ from inkless.control_plane.values import TopicPartition
 class Waiter:
     """One waiting fetch. It wakes when enough bytes have come, or when something else needs a new look."""
 
-    __slots__ = ("_missing_bytes", "woken")
+    __slots__ = ("_missing_bytes", "changed", "woken")
 
     def __init__(self, missing_bytes: int) -> None:
         self._missing_bytes = missing_bytes
+        self.changed: set[TopicPartition] = set()
         self.woken = asyncio.Event()
 
-    def add(self, bytes_arrived: int) -> None:
+    def add(self, name: TopicPartition, bytes_arrived: int) -> None:
+        self.changed.add(name)
         self._missing_bytes -= bytes_arrived
         if self._missing_bytes <= 0:
             self.woken.set()
+
+    def look(self, name: TopicPartition) -> None:
+        self.changed.add(name)
+        self.woken.set()
 
 
 class Signals:
@@ -42,13 +48,13 @@ class Signals:
         """Records were committed to a partition."""
         if (waiters := self._waiters.get(name)) is not None:
             for waiter in waiters:
-                waiter.add(bytes_arrived)
+                waiter.add(name, bytes_arrived)
 
     def changed(self, name: TopicPartition) -> None:
         """Something else happened to a partition: whoever waits looks again."""
         if (waiters := self._waiters.get(name)) is not None:
             for waiter in waiters:
-                waiter.woken.set()
+                waiter.look(name)
 
     def changed_all(self) -> None:
         for name in list(self._waiters):

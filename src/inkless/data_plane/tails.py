@@ -78,6 +78,9 @@ class Tails:
                 tail.drop_before(now_ms - self._keep_ms)
         return tail
 
+    def held(self, name: TopicPartition) -> Tail | None:
+        return self._tails.get(name)
+
     def committed(self, name: TopicPartition, coordinate: Coordinate) -> None:
         """This broker committed; only partitions that someone fetches are followed."""
         tail = self._tails.get(name)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inkless.broker.catalog import CatalogTopic
 from inkless.broker.errors import code_of
 from inkless.broker.router import Call
 from inkless.broker.services import Services
 from inkless.broker.sessions import FINAL_EPOCH, NEW_SESSION_EPOCH, Session, SessionKey, SessionPartition
 from inkless.control_plane.values import TopicPartition
 from inkless.core.errors import ControlPlaneError, ErrorKind
-from inkless.core.ids import TopicId
 from inkless.data_plane.reader import PartitionAnswer, PartitionRead, ReadRequest
 from inkless.wire.error_codes import ErrorCode
 from inkless.wire.fetch import (
@@ -160,35 +160,40 @@ def _partition_read(wanted: SessionPartition) -> PartitionRead:
 
 async def _resolve(services: Services, looked: Sequence[_Asked], uses_ids: bool) -> bool:
     """Find each topic's id and check the leader epoch; what memory lacks is asked of the plane once."""
-    missing: dict[str | bytes, None] = {}
-    for item in looked:
-        topic = item.wanted.key.topic
-        if _in_memory(services, topic, item.wanted.key.partition) is None:
-            missing[topic] = None
+    topics = _topics_of(services, looked)
+    missing = {
+        item.wanted.key.topic
+        for item in looked
+        if (entry := topics[item.wanted.key.topic]) is None or item.wanted.key.partition >= entry.topic.partitions
+    }
     if missing:
         await services.catalog.ask(
             [topic for topic in missing if isinstance(topic, str)],
             [topic for topic in missing if isinstance(topic, bytes)],
         )
+        topics = _topics_of(services, looked)
     for item in looked:
         wanted = item.wanted
-        topic_id = _in_memory(services, wanted.key.topic, wanted.key.partition)
-        if wanted.topic_id is not None and topic_id is not None and wanted.topic_id != topic_id:
-            return False
-        wanted.topic_id = topic_id
-        if topic_id is None:
+        entry = topics[wanted.key.topic]
+        if entry is None or not 0 <= wanted.key.partition < entry.topic.partitions:
+            wanted.topic_id = None
             item.error = _unknown(uses_ids)
-        elif wanted.leader_epoch > LEADER_EPOCH:
+            continue
+        if wanted.topic_id is not None and wanted.topic_id != entry.topic.id:
+            return False
+        wanted.topic_id = entry.topic.id
+        if wanted.leader_epoch > LEADER_EPOCH:
             item.error = ErrorCode.UNKNOWN_LEADER_EPOCH
     return True
 
 
-def _in_memory(services: Services, topic: str | bytes, partition: int) -> TopicId | None:
+def _topics_of(services: Services, looked: Sequence[_Asked]) -> dict[str | bytes, CatalogTopic | None]:
+    """What memory knows of each topic that is asked for."""
     catalog = services.catalog
-    entry = catalog.by_name(topic) if isinstance(topic, str) else catalog.by_id(topic)
-    if entry is None or not 0 <= partition < entry.topic.partitions:
-        return None
-    return entry.topic.id
+    return {
+        topic: catalog.by_name(topic) if isinstance(topic, str) else catalog.by_id(topic)
+        for topic in {item.wanted.key.topic for item in looked}
+    }
 
 
 def _unknown(uses_ids: bool) -> ErrorCode:

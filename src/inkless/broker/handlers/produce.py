@@ -55,8 +55,11 @@ def begin(
 async def produce(services: Services, request: ProduceRequest, call: Call) -> ProduceResponse | None:
     """The same for a request that waits: for those before it, or for the plane to tell of its topics."""
     try:
-        topics = _in_memory(services, request, call.version) or await _find(services, request, call.version)
-        checked = _Checked(request, topics, call.version)
+        try:
+            topics = _in_memory(services, request, call.version) or await _find(services, request, call.version)
+            checked = _Checked(request, topics, call.version)
+        except ControlPlaneError:
+            checked = _Checked(request, [None] * len(request.topic_data), call.version, ErrorCode.KAFKA_STORAGE_ERROR)
         await call.turn.reached()
         writing = services.writer.append(checked.batches) if checked.batches else None
     finally:
@@ -69,11 +72,18 @@ async def produce(services: Services, request: ProduceRequest, call: Call) -> Pr
 class _Checked:
     """A request whose headers were checked: the batches to write, and the answer as far as it is known."""
 
-    __slots__ = ("_acks", "_responses", "_taken", "_version", "batches")
+    __slots__ = ("_acks", "_refused", "_responses", "_taken", "_version", "batches")
 
-    def __init__(self, request: ProduceRequest, topics: Sequence[CatalogTopic | None], version: int) -> None:
+    def __init__(
+        self,
+        request: ProduceRequest,
+        topics: Sequence[CatalogTopic | None],
+        version: int,
+        refused: ErrorCode | None = None,
+    ) -> None:
         self._acks = request.acks
         self._version = version
+        self._refused = refused
         self.batches: list[AppendBatch] = []
         self._taken: list[PartitionProduceResponse] = []
         self._responses = [
@@ -92,7 +102,7 @@ class _Checked:
     def _check_topic(
         self, request: ProduceRequest, data: TopicProduceData, entry: CatalogTopic | None
     ) -> TopicProduceResponse:
-        refused = _refusal(request, data, entry, self._version)
+        refused = self._refused or _refusal(request, data, entry, self._version)
         partitions = []
         for partition in data.partition_data:
             response = PartitionProduceResponse(index=partition.index, base_offset=-1)
@@ -127,10 +137,7 @@ async def _find(services: Services, request: ProduceRequest, version: int) -> Se
     by_id = version >= IDS_FROM
     names = [] if by_id else [data.name for data in request.topic_data]
     ids = [data.topic_id for data in request.topic_data] if by_id else []
-    try:
-        return await services.catalog.ask(names, ids)
-    except ControlPlaneError:
-        return [None] * len(request.topic_data)
+    return await services.catalog.ask(names, ids)
 
 
 def _refusal(
