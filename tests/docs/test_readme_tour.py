@@ -48,7 +48,7 @@ def test_the_tour(address: str, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
         printed.append(done.stdout)
     commands, client, dump = printed
-    assert re.search(r"^\d+\t\d+\tann\tbook$", commands, re.MULTILINE), commands
+    assert re.search(r"^Partition:\d+\tOffset:\d+\tann\tbook$", commands, re.MULTILINE), commands
     for value in (b"book", b"pen", b"lamp", b"desk"):
         assert str(value) in client
     assert "records" in dump, dump
