@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from inkless.cache.memory import BlockCache
+from inkless.cache.memory import BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES, BlockCache
 from inkless.core.clock import SystemClock
 from inkless.core.errors import StorageError
 from inkless.storage.memory import MemoryStore
@@ -30,7 +30,7 @@ def test_one_load_however_many_wait_and_a_failure_reaches_each() -> None:
     async def main() -> None:
         store = SlowStore()
         await store.put("k", [bytes(range(100))])
-        cache = BlockCache(store, 1000, 64)
+        cache = BlockCache(store, 10_000, 64)
         reads = [asyncio.ensure_future(cache.read("k", 100, 60, 70)) for _ in range(20)]
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -52,25 +52,26 @@ def test_the_least_recently_used_goes_first_and_bytes_are_bounded() -> None:
     async def main() -> None:
         store = SlowStore()
         store.go.set()
-        cache = BlockCache(store, 250, 100)
+        each = 80 + BLOCK_OVERHEAD_BYTES + PIECE_OVERHEAD_BYTES
+        cache = BlockCache(store, 3 * each + 10, 100)
         for name in "abc":
             cache.put_object(name, [bytes(40), bytes(40)])
-        assert cache.bytes == 240
+        assert cache.bytes == 3 * each
         assert cache.read_now("a", 10, 70) is not None
         cache.put_object("d", [bytes(80)])
-        assert cache.bytes == 240
+        assert cache.bytes == 3 * each
         assert cache.read_now("b", 0, 1) is None
         assert cache.read_now("a", 0, 80) is not None
-        cache.put_object("too large", [bytes(300)])
+        cache.put_object("too large", [bytes(3 * each)])
         assert cache.read_now("too large", 0, 1) is None
-        assert cache.bytes <= 250
+        assert cache.bytes <= 3 * each + 10
 
     asyncio.run(main())
 
 
 def test_a_large_object_is_kept_as_aligned_blocks() -> None:
     async def main() -> None:
-        cache = BlockCache(SlowStore(), 10_000, 100)
+        cache = BlockCache(SlowStore(), 100_000, 100)
         data = bytes(range(256)) * 2
         cache.put_object("k", [data[:130], data[130:301], data[301:]])
         assert cache.read_now("k", 95, 312) is not None
@@ -89,5 +90,16 @@ def test_closing_fails_those_who_wait() -> None:
         await cache.close()
         with pytest.raises(StorageError):
             await read
+
+    asyncio.run(main())
+
+
+def test_small_pieces_do_not_keep_what_they_were_cut_from() -> None:
+    async def main() -> None:
+        cache = BlockCache(SlowStore(), 1 << 20, 1 << 16)
+        large = bytearray(60_000)
+        cache.put_object("k", [memoryview(large)[:100], memoryview(large)[200:300]])
+        large.clear()  # raises BufferError while a view of it is alive
+        assert cache.read_now("k", 0, 200) is not None
 
     asyncio.run(main())

@@ -14,8 +14,13 @@ from inkless.storage.port import Buffer, ObjectStore
 BlockName = tuple[str, int]
 
 
+JOIN_BELOW_BYTES = 16 * 1024
+BLOCK_OVERHEAD_BYTES = 2048
+PIECE_OVERHEAD_BYTES = 256
+
+
 class Block:
-    """Bytes of an object from `start` on, in one or several pieces that are never joined."""
+    """Bytes of an object from `start` on, in one or several pieces."""
 
     __slots__ = ("_pieces", "_starts", "end", "start")
 
@@ -32,6 +37,11 @@ class Block:
     @property
     def size(self) -> int:
         return self.end - self.start
+
+    @property
+    def cost(self) -> int:
+        """What it takes of the cache: its bytes, and what Python needs around them."""
+        return self.size + BLOCK_OVERHEAD_BYTES + PIECE_OVERHEAD_BYTES * len(self._pieces)
 
     def slices(self, start: int, end: int) -> list[memoryview]:
         """Views of the bytes [start, end) of the object, as far as this block holds them."""
@@ -62,8 +72,8 @@ class BlockCache:
 
     def put_object(self, key: str, pieces: Sequence[Buffer]) -> None:
         """Keep a whole object that was just written, as the pieces that it was written from."""
-        whole = Block(0, pieces)
-        if whole.size > self._max_bytes:
+        whole = Block(0, _with_small_ones_joined(pieces))
+        if whole.cost > self._max_bytes:
             return
         for index in range(-(-whole.size // self._block_bytes)):
             start = index * self._block_bytes
@@ -126,18 +136,35 @@ class BlockCache:
 
     def _keep(self, name: BlockName, block: Block) -> None:
         if (old := self._blocks.pop(name, None)) is not None:
-            self.bytes -= old.size
+            self.bytes -= old.cost
         self._blocks[name] = block
-        self.bytes += block.size
+        self.bytes += block.cost
         while self.bytes > self._max_bytes and len(self._blocks) > 1:
             _, dropped = self._blocks.popitem(last=False)
-            self.bytes -= dropped.size
+            self.bytes -= dropped.cost
 
     async def close(self) -> None:
         loads = list(self._loads.values())
         for load in loads:
             load.cancel()
         await asyncio.gather(*loads, return_exceptions=True)
+
+
+def _with_small_ones_joined(pieces: Sequence[Buffer]) -> list[Buffer]:
+    """Small pieces are views of larger buffers, which they would keep alive; large ones are nearly all of theirs."""
+    joined: list[Buffer] = []
+    small: list[Buffer] = []
+    for piece in pieces:
+        if len(piece) < JOIN_BELOW_BYTES:
+            small.append(piece)
+            continue
+        if small:
+            joined.append(b"".join(small))
+            small = []
+        joined.append(piece)
+    if small:
+        joined.append(b"".join(small))
+    return joined
 
 
 def _take_exception(load: asyncio.Task[Block]) -> None:
