@@ -45,15 +45,8 @@ class ThreadExecutor:
 
     def _work(self) -> None:
         while (item := self._calls.get()) is not None:
-            loop, answer, call, args = item
-            result: Any = None
-            failure: BaseException | None = None
-            try:
-                result = call(*args)
-            except BaseException as error:  # noqa: BLE001 - it is raised again where the call is awaited
-                failure = error
-            with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
-                loop.call_soon_threadsafe(_settle, answer, result, failure)
+            _perform(*item)
+            del item  # what was written must not stay in memory until the next call
 
     def close(self) -> None:
         for _ in self._threads:
@@ -63,6 +56,19 @@ class ThreadExecutor:
 
 
 _Call = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
+
+
+def _perform(
+    loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]", call: Callable[..., Any], args: tuple[Any, ...]
+) -> None:
+    result: Any = None
+    failure: BaseException | None = None
+    try:
+        result = call(*args)
+    except BaseException as error:  # noqa: BLE001 - it is raised again where the call is awaited
+        failure = error
+    with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+        loop.call_soon_threadsafe(_settle, answer, result, failure)
 
 
 def _settle(answer: "asyncio.Future[Any]", result: Any, failure: BaseException | None) -> None:
