@@ -24,7 +24,7 @@ class Handlers:
         self.router = Router(
             [
                 route(ApiKey.API_VERSIONS, self.versions),
-                route(ApiKey.PRODUCE, self.produce, ordered=True),
+                route(ApiKey.PRODUCE, self.produce, ordered=True, keeps_frame=True),
                 route(ApiKey.FETCH, self.fetch, one_at_a_time=True, abandonable=True),
             ]
         )
@@ -218,5 +218,36 @@ def test_an_announcement_takes_nothing_and_a_large_frame_waits_its_turn() -> Non
         await turns()
         assert second.transport.correlation_ids() == [7]
         assert second.budget.used == 0
+
+    asyncio.run(main())
+
+
+def test_waiting_fetches_take_nothing_of_the_budget() -> None:
+    async def main() -> None:
+        handlers = Handlers()
+        wire = Wire(handlers.router)
+        wire.feed(b"".join(fetch(number, "held") for number in range(50)))
+        await turns()
+        assert wire.budget.used == 0
+
+    asyncio.run(main())
+
+
+def test_a_connection_that_waits_for_itself_and_then_for_the_budget_is_not_forgotten() -> None:
+    async def main() -> None:
+        handlers = Handlers()
+        wire = Wire(handlers.router, connection_bytes=500, request_bytes=4000)
+        wire.feed(produce(1, "held", size=600) + versions(2))
+        await turns()
+        assert not wire.transport.reading
+        wire.budget.add_small(1000)
+        handlers.let_go("held")
+        await turns(5)
+        assert wire.transport.correlation_ids() == [1]
+        wire.budget.remove_small(1000)
+        wire.registry.room_in_budget()
+        await turns(5)
+        assert wire.transport.correlation_ids() == [1, 2]
+        assert wire.transport.reading
 
     asyncio.run(main())

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 from data_plane_parts import HeldStore, Parts, records_of, run_parts
 
 from inkless.control_plane.values import LocateQuery, TopicPartition
-from inkless.core.errors import ErrorKind
+from inkless.core.errors import ControlPlaneError, ErrorKind
 from inkless.data_plane.writer import WriterLimits
 
 
@@ -193,5 +194,28 @@ def test_each_session_position_is_served_whole_batches_within_its_budget() -> No
         tiny = await parts.read((0, 4), (1, 4), each=1, max_bytes=1)
         assert [answer.size // size for answer in tiny] == [1, 0]
         assert records_of(tiny[0])[0][0] == 4
+
+    run_parts(test)
+
+
+def test_a_feed_that_fails_half_way_loses_nothing() -> None:
+    async def test(parts: Parts) -> None:
+        other = await Parts(parts.path.parent).start(WriterLimits(), node_id=2, store=parts.store)
+        await other.read((0, 0))
+        locate, failures = other.plane.locate, [ControlPlaneError("busy")]
+
+        async def failing_once(queries: list[LocateQuery]) -> object:
+            if failures:
+                raise failures.pop()
+            return await locate(queries)
+
+        other.feed._plane = SimpleNamespace(locate=failing_once, changes=other.plane.changes)  # type: ignore[assignment]
+        waiting = asyncio.ensure_future(other.read((0, 0), wait_s=8))
+        await asyncio.sleep(0.05)
+        await parts.write(b"a")
+        (answer,) = await waiting
+        assert records_of(answer) == [(0, b"a")]
+        assert not failures
+        await other.close()
 
     run_parts(test)

@@ -43,11 +43,12 @@ class _Slot:
     `claim` is what a large frame holds of the budget; `turn`, if any, is passed on when the answer was written.
     """
 
-    __slots__ = ("answer", "claim", "frame_bytes", "turn")
+    __slots__ = ("answer", "claim", "frame_bytes", "is_charged", "turn")
 
     def __init__(self, frame_bytes: int, claim: Claim | None) -> None:
         self.frame_bytes = frame_bytes
         self.claim = claim
+        self.is_charged = True
         self.turn: Turn | None = None
         self.answer: list[Buffer] | None = None
 
@@ -119,6 +120,7 @@ class Connection(asyncio.BufferedProtocol):
         self._abandonable: set[asyncio.Task[None]] = set()
         self._writable = True
         self._reading = True
+        self._starved = False
         self._flush_soon = False
         self._backlog = 0
         self._draining = False
@@ -269,11 +271,13 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
         elif not wanted and self._reading:
             self._transport.pause_reading()
-            if self._budget.is_full:
-                self._registry.wait_for_budget(self)
         self._reading = wanted
+        if not wanted and large is None and self._budget.is_full and not self._starved:
+            self._starved = True
+            self._registry.wait_for_budget(self)
 
     def budget_has_room(self) -> None:
+        self._starved = False
         self._go_on()
 
     # Requests
@@ -288,6 +292,8 @@ class Connection(asyncio.BufferedProtocol):
         except WireError as error:
             self._refuse(str(error))
             return
+        if not routed.route.keeps_frame:
+            self._uncharge(slot)
         turn = self._next_turn(routed)
         header, route, request, version = routed
         call = Call(version, header.client_id, self._listener, self.peer, turn)
@@ -366,12 +372,18 @@ class Connection(asyncio.BufferedProtocol):
 
     def _give_back(self, slot: _Slot) -> None:
         self._bytes_in_flight -= slot.frame_bytes
-        if slot.claim is None:
-            self._budget.remove_small(slot.frame_bytes)
-        else:
-            slot.claim.release()
+        self._uncharge(slot)
         if slot.turn is not None:
             self._held_turns.append(slot.turn)
+
+    def _uncharge(self, slot: _Slot) -> None:
+        """Give a frame's bytes back to the budget, once."""
+        if slot.is_charged:
+            slot.is_charged = False
+            if slot.claim is None:
+                self._budget.remove_small(slot.frame_bytes)
+            else:
+                slot.claim.release()
 
     def _pass_turns_on(self) -> None:
         """The next request that runs alone may start, unless the client does not read what it was sent."""

@@ -33,6 +33,7 @@ class Route:
     `ordered`: requests of a connection pass one after the other through their handler's turn, then go on together.
     `one_at_a_time`: a connection's next one starts when the answer to the last has gone out.
     `abandonable`: it ends with its connection; others run to their end, as what was sent was meant.
+    `keeps_frame`: the request's bytes stay in memory until it is answered, and in the budget for as long.
     `begin`: a way without a task for requests that need not wait; False where the handler must be called.
     """
 
@@ -41,6 +42,7 @@ class Route:
     ordered: bool = False
     one_at_a_time: bool = False
     abandonable: bool = False
+    keeps_frame: bool = False
     begin: Begin | None = None
 
 
@@ -82,6 +84,7 @@ def route(
     ordered: bool = False,
     one_at_a_time: bool = False,
     abandonable: bool = False,
+    keeps_frame: bool = False,
     begin: Begin | None = None,
 ) -> Route:
-    return Route(APIS[key], handler, ordered, one_at_a_time, abandonable, begin)
+    return Route(APIS[key], handler, ordered, one_at_a_time, abandonable, keeps_frame, begin)

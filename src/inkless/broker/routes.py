@@ -26,7 +26,7 @@ async def api_versions(services: Services, request: ApiVersionsRequest | None, c
 
 ROUTER = Router(
     [
-        route(ApiKey.PRODUCE, produce, ordered=True, begin=begin),
+        route(ApiKey.PRODUCE, produce, ordered=True, keeps_frame=True, begin=begin),
         route(ApiKey.FETCH, fetch, one_at_a_time=True, abandonable=True),
         route(ApiKey.LIST_OFFSETS, list_offsets),
         route(ApiKey.METADATA, metadata),

@@ -51,12 +51,13 @@ class Feed:
         if not self._known.issuperset(followed):
             self._cursor = NO_CURSOR
         self._known = set(followed)
-        answer = await self._plane.changes(self._cursor, followed, WAIT_S)
-        self._cursor = answer.cursor
+        cursor, self._cursor = self._cursor, NO_CURSOR  # what fails half-way is looked at again as a whole
+        answer = await self._plane.changes(cursor, followed, WAIT_S)
         await self._on_topics(answer.topics_version)
         behind = [name for name, state in answer.partitions.items() if self._note(name, state)]
         if behind:
             await self._pull(behind)
+        self._cursor = answer.cursor
 
     def _note(self, name: TopicPartition, state: PartitionState | None) -> bool:
         if state is None:
