@@ -43,7 +43,8 @@ from inkless.storage.retrying import RetryingStore
 
 log = logging.getLogger(__name__)
 
-STORE_THREADS = 4
+READ_THREADS = 4
+WRITE_THREADS = 4
 RETRY_FIRST_S = 0.1
 RETRY_LAST_S = 2.0
 STORE_TIMEOUT_S = 30.0
@@ -72,14 +73,14 @@ async def open_plane(settings: Settings, clock: Clock) -> ControlPlane:
     )
 
 
-def open_store(settings: Settings, clock: Clock, executor: ThreadExecutor) -> ObjectStore:
+def open_store(settings: Settings, clock: Clock, reading: ThreadExecutor, writing: ThreadExecutor) -> ObjectStore:
     """The object store that `inkless.storage` names, with retries and meters around it."""
     url = settings.storage_url
     if url.startswith("memory:"):
         store: ObjectStore = MemoryStore(clock)
     elif url.startswith("file:"):
         try:
-            store = LocalStore(url_path(url), executor)
+            store = LocalStore(url_path(url), reading, writing)
         except StorageError as error:
             raise SettingError(f"inkless.storage={url}: {error}") from error
     else:
@@ -147,9 +148,10 @@ async def start_broker(settings: Settings) -> Broker:
         listeners = bound(settings.listeners, sockets)
         plane = await open_plane(settings, clock)
         parts.push_async_callback(plane.close)
-        store_threads = ThreadExecutor("store", STORE_THREADS)
-        parts.callback(store_threads.close)
-        store = open_store(settings, clock, store_threads)
+        reading, writing = ThreadExecutor("store-read", READ_THREADS), ThreadExecutor("store-write", WRITE_THREADS)
+        parts.callback(reading.close)
+        parts.callback(writing.close)
+        store = open_store(settings, clock, reading, writing)
         parts.callback(store.close)
         await ensure_sole_tenant(store, plane.cluster_id)
         endpoints = tuple(_endpoint(settings, listener) for listener in listeners)
@@ -159,7 +161,7 @@ async def start_broker(settings: Settings) -> Broker:
         cache = BlockCache(store, settings.consume_cache_max_bytes, settings.consume_cache_block_bytes)
         parts.push_async_callback(cache.close)
         tails, signals = Tails(KEEP_COORDINATES_MS), Signals()
-        reader = Reader(plane, cache, tails, signals, clock)
+        reader = Reader(plane, store, cache, tails, signals, clock)
         writer = Writer(plane, store, clock, epoch, reader.committed, _writer_limits(settings))
         parts.push_async_callback(writer.close)
         catalog = Catalog(plane, settings.message_max_bytes)
@@ -177,7 +179,7 @@ async def start_broker(settings: Settings) -> Broker:
                 settings.max_incremental_fetch_session_cache_slots,
                 lambda: int.from_bytes(clock.random_bytes(SESSION_ID_BYTES)) & 0x7FFFFFFF,
             ),
-            ProducerIds(plane, clock),
+            ProducerIds(plane, clock, settings.producer_id_expiration_ms),
             decoding,
             clock,
         )

@@ -76,7 +76,7 @@ class Parts:
         )
         self.cache = BlockCache(self.store, 64 * MIB, 16 * MIB)
         self.tails, self.signals = Tails(30_000), Signals()
-        self.reader = Reader(self.plane, self.cache, self.tails, self.signals, self.clock)
+        self.reader = Reader(self.plane, self.store, self.cache, self.tails, self.signals, self.clock)
         broker = await self.plane.register(BrokerRegistration(node_id, None, ()))
         self.writer = Writer(self.plane, self.store, self.clock, broker, self.reader.committed, limits)
         self.writer.start()

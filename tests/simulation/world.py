@@ -86,7 +86,7 @@ class SimulatedBroker:
         store = RetryingStore(FaultyStore(world.store, clock, rng, plan), clock, 2, 0.05, 0.2, 5.0)
         self.cache = BlockCache(store, 64 * 1024, 4096)
         tails, signals = Tails(30_000), Signals()
-        self.reader = Reader(self.plane, self.cache, tails, signals, clock)
+        self.reader = Reader(self.plane, store, self.cache, tails, signals, clock)
         epoch = await self.plane.register(BrokerRegistration(self.node_id, None, ()))
         adaptive = rng.random() < 0.7
         limits = WriterLimits(2048, 0.05, adaptive, rng.choice([1, 3]), plane_timeout_s=3.0)

@@ -148,7 +148,8 @@ class Connection(asyncio.BufferedProtocol):
         for task in self._abandonable:
             task.cancel()
         for slot in self._slots:
-            self._give_back(slot)
+            if slot.answer is not None:
+                self._uncharge(slot)  # the others are still in the writer's hands: see `_answer`
         self._slots.clear()
         self._registry.leave(self)
 
@@ -290,6 +291,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             routed = self._router.route(frame)
         except WireError as error:
+            self._uncharge(slot)
             self._refuse(str(error))
             return
         if not routed.route.keeps_frame:
@@ -303,6 +305,7 @@ class Connection(asyncio.BufferedProtocol):
                 try:
                     self._answer(slot, routed, answer)
                 except Exception:  # noqa: BLE001 - others' answers come behind this one
+                    self._uncharge(slot)
                     self._blame_us(routed)
 
             if route.begin(self._services, request, call, done):
@@ -330,8 +333,10 @@ class Connection(asyncio.BufferedProtocol):
                 await call.turn.reached()
             self._answer(slot, routed, await route.handler(self._services, request, call))
         except InklessError as error:
+            self._uncharge(slot)
             self._refuse(f"{route.api.name}: {error}")
         except Exception:  # noqa: BLE001 - a mistake of ours must cost this connection and nothing else
+            self._uncharge(slot)
             self._blame_us(routed)
 
     def _blame_us(self, routed: Routed) -> None:
@@ -340,6 +345,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _answer(self, slot: _Slot, routed: Routed, answer: Any) -> None:
         """Put an answer into its slot; all that are ready in this turn of the loop are written at its end."""
+        if self._ended:
+            self._uncharge(slot)
+            self._registry.room_in_budget()
+            return
         header, route, _, version = routed
         slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
         if not self._flush_soon:

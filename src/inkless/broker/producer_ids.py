@@ -10,12 +10,12 @@ MAX_AGE_S = 3600.0
 
 
 class ProducerIds:
-    """A block is dropped after an hour: the plane reckons an id's age from the block's allocation (rule 6)."""
+    """A block is dropped long before its ids could count as expired: their age is the block's (rule 6)."""
 
-    def __init__(self, plane: ControlPlane, clock: Clock, max_age_s: float = MAX_AGE_S) -> None:
+    def __init__(self, plane: ControlPlane, clock: Clock, expiration_ms: int) -> None:
         self._plane = plane
         self._clock = clock
-        self._max_age_s = max_age_s
+        self._max_age_s = min(MAX_AGE_S, expiration_ms / 1000 / 10)
         self._left = iter(range(0))
         self._allocated_s = 0.0
         self._allocating = asyncio.Lock()

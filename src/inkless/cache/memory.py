@@ -17,6 +17,8 @@ BlockName = tuple[str, int]
 JOIN_BELOW_BYTES = 16 * 1024
 BLOCK_OVERHEAD_BYTES = 2048
 PIECE_OVERHEAD_BYTES = 256
+LOADS_IN_FLIGHT = 4
+COPY_BELOW_SHARE = 4
 
 
 class Block:
@@ -66,6 +68,7 @@ class BlockCache:
         self._block_bytes = block_bytes
         self._blocks: OrderedDict[BlockName, Block] = OrderedDict()
         self._loads: dict[BlockName, asyncio.Task[Block]] = {}
+        self._loading = asyncio.Semaphore(LOADS_IN_FLIGHT)
         self.bytes = 0
         self.hits = 0
         self.misses = 0
@@ -82,13 +85,19 @@ class BlockCache:
             self._keep((key, index), block)
 
     async def read(self, key: str, object_size: int, start: int, end: int) -> list[memoryview]:
-        """The bytes [start, end) of an object, in as many pieces as they lie in."""
+        """The bytes [start, end) of an object, in as many pieces as they lie in.
+
+        A small part of a block is copied, so that an answer of many small parts does not hold as many blocks.
+        """
         first, last = start // self._block_bytes, (end - 1) // self._block_bytes
-        if first == last:
-            return (await self._block(key, object_size, first)).slices(start, end)
-        names = range(first, last + 1)
-        blocks = await asyncio.gather(*[self._block(key, object_size, index) for index in names])
-        return [piece for block in blocks for piece in block.slices(start, end)]
+        pieces: list[memoryview] = []
+        for index in range(first, last + 1):
+            block = await self._block(key, object_size, index)
+            found = block.slices(start, end)
+            if (end - start) * COPY_BELOW_SHARE < block.size:
+                found = [memoryview(bytes(piece)) for piece in found]
+            pieces += found
+        return pieces
 
     def read_now(self, key: str, start: int, end: int) -> list[memoryview] | None:
         """The same without waiting, where all of it is in memory."""
@@ -128,7 +137,8 @@ class BlockCache:
         start = index * self._block_bytes
         end = min(start + self._block_bytes, object_size)
         try:
-            block = Block(start, [await self._store.get(key, start, end)])
+            async with self._loading:
+                block = Block(start, [await self._store.get(key, start, end)])
         finally:
             del self._loads[name]
         self._keep(name, block)

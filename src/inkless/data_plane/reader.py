@@ -33,6 +33,9 @@ from inkless.storage import port
 
 log = logging.getLogger(__name__)
 
+LAGGING_MS = 60_000
+LAGGING_GETS = 16
+
 
 _Loaded = tuple[Coordinate, list[memoryview]]
 
@@ -68,9 +71,19 @@ class PartitionAnswer:
 class Reader:
     """One per broker."""
 
-    def __init__(self, plane: ControlPlane, cache: BlockCache, tails: Tails, signals: Signals, clock: Clock) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        store: port.ObjectStore,
+        cache: BlockCache,
+        tails: Tails,
+        signals: Signals,
+        clock: Clock,
+    ) -> None:
         self._plane = plane
+        self._store = store
         self._cache = cache
+        self._lagging = asyncio.Semaphore(LAGGING_GETS)
         self._tails = tails
         self._signals = signals
         self._clock = clock
@@ -160,14 +173,15 @@ class Reader:
         return PartitionAnswer(high_watermark, high_watermark, tail.log_start, None, coordinates)
 
     async def _ask(self, queries: Sequence[LocateQuery]) -> list[Located]:
+        names = [TopicPartition(query.topic_id, query.partition) for query in queries]
+        self._tails.locating(names)
         answers = await self._plane.locate(queries)
         now_ms = self._clock.now_ms()
-        for query, found in zip(queries, answers, strict=True):
-            name = TopicPartition(query.topic_id, query.partition)
+        for name, found in zip(names, answers, strict=True):
             if found.error is ErrorKind.UNKNOWN_TOPIC_OR_PARTITION:
                 self._tails.forget(name)
-            else:
-                self._tails.learn(name, found, now_ms)
+            elif self._tails.learn(name, found, now_ms):
+                self._signals.changed(name)
         return answers
 
     async def _answer(
@@ -257,10 +271,15 @@ class Reader:
         return self._cache.read_now(coordinate.object_key, coordinate.position, end)
 
     async def _pieces(self, coordinate: Coordinate) -> list[memoryview]:
-        if coordinate.inline is not None:
-            return [memoryview(coordinate.inline)]
-        end = coordinate.position + coordinate.size
-        return await self._cache.read(coordinate.object_key, coordinate.object_size, coordinate.position, end)
+        """Near the tail whole blocks are loaded, as others will want them too; behind it the exact range."""
+        at_hand = self._pieces_now(coordinate)
+        if at_hand is not None:
+            return at_hand
+        key, start, end = coordinate.object_key, coordinate.position, coordinate.position + coordinate.size
+        if coordinate.append_time_ms >= self._clock.now_ms() - LAGGING_MS:
+            return await self._cache.read(key, coordinate.object_size, start, end)
+        async with self._lagging:
+            return [memoryview(await self._store.get(key, start, end))]
 
     async def read_coordinate(self, coordinate: Coordinate) -> list[Buffer]:
         """All batches of one coordinate, stamped, for look-ups that decode records."""

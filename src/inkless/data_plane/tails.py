@@ -6,6 +6,7 @@ bounds a client's search never comes from here (rule 7); the reader confirms tho
 
 from bisect import bisect_right
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from itertools import islice
 
 from inkless.control_plane.values import Coordinate, Located, PartitionState, TopicPartition
@@ -68,6 +69,7 @@ class Tails:
     def __init__(self, keep_ms: int) -> None:
         self._keep_ms = keep_ms
         self._tails: OrderedDict[TopicPartition, Tail] = OrderedDict()
+        self._under_locate: dict[TopicPartition, list[Coordinate]] = {}
 
     def fetched(self, name: TopicPartition, now_ms: int) -> Tail | None:
         """The tail of a partition that a client asks for now."""
@@ -86,9 +88,18 @@ class Tails:
         tail = self._tails.get(name)
         if tail is not None:
             tail.append(coordinate)
+        elif (missed := self._under_locate.get(name)) is not None:
+            missed.append(coordinate)
 
-    def learn(self, name: TopicPartition, located: Located, now_ms: int) -> None:
-        """Take in what the plane answered, unless memory knows better by now."""
+    def locating(self, names: Iterable[TopicPartition]) -> None:
+        """The plane is being asked: what is committed before its answer is here must not be missed."""
+        for name in names:
+            if name not in self._tails:
+                self._under_locate.setdefault(name, [])
+
+    def learn(self, name: TopicPartition, located: Located, now_ms: int) -> bool:
+        """Take in what the plane answered, unless memory knows better by now; whether a known tail grew by it."""
+        missed = self._under_locate.pop(name, ())
         tail = self._tails.get(name)
         if tail is None:
             tail = self._tails[name] = Tail(located.high_watermark, located.log_start)
@@ -98,7 +109,10 @@ class Tails:
             fresh = [c for c in located.coordinates if c.append_time_ms >= now_ms - self._keep_ms]
             if fresh and fresh[-1].last_offset + 1 == located.high_watermark:
                 tail.coordinates.extend(fresh)
-            return
+            for coordinate in missed:
+                tail.append(coordinate)
+            return False
+        before = tail.high_watermark
         tail.log_start = max(tail.log_start, located.log_start)
         for coordinate in located.coordinates:
             if coordinate.base_offset == tail.high_watermark:
@@ -106,6 +120,7 @@ class Tails:
         if located.high_watermark > tail.high_watermark:
             tail.coordinates.clear()
             tail.high_watermark = located.high_watermark
+        return tail.high_watermark > before
 
     def note(self, name: TopicPartition, state: PartitionState) -> bool:
         """Take in the feed's word; whether there are records that this tail has no coordinates for."""
@@ -123,6 +138,7 @@ class Tails:
 
     def forget(self, name: TopicPartition) -> None:
         self._tails.pop(name, None)
+        self._under_locate.pop(name, None)
 
     def followed(self, now_ms: int, within_ms: int) -> list[TopicPartition]:
         """Partitions fetched within the last while; the others are dropped."""

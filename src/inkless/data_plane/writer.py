@@ -98,6 +98,7 @@ class Writer:
         self._limits = limits
         self._draft = Draft()
         self._chain: deque[_Upload] = deque()
+        self._committing: list[_Upload] = []
         self._uploading = 0
         self._flush_soon = False
         self._interval: asyncio.TimerHandle | None = None
@@ -200,12 +201,14 @@ class Writer:
         while self._chain and self._chain[0].state is _State.UPLOADED:
             ready.append(self._chain.popleft())
         if ready:
+            self._committing = ready
             try:
                 await self._commit(ready)
             except Exception:  # a mistake of ours must not leave producers waiting for ever
                 log.exception("the committer failed")
                 for upload in ready:
                     upload.draft.refuse(ErrorKind.OUTCOME_UNKNOWN)
+            self._committing = []
         while self._chain and self._chain[0].state is _State.FAILED:
             self._chain.popleft().draft.refuse(ErrorKind.STORAGE_FAILED)
 
@@ -278,7 +281,7 @@ class Writer:
         return results
 
     def _note_idle(self) -> None:
-        if not self._chain and not self._draft.batches:
+        if not self._chain and not self._committing and not self._draft.batches:
             self._idle.set()
 
     async def drain(self) -> None:
@@ -296,5 +299,5 @@ class Writer:
         self._draft.refuse(ErrorKind.SHUTTING_DOWN)
         self._draft = Draft()
         await self._tasks.cancel()
-        for upload in self._chain:
+        for upload in [*self._committing, *self._chain]:
             upload.draft.refuse(ErrorKind.OUTCOME_UNKNOWN)

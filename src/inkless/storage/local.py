@@ -29,10 +29,11 @@ _FILE_MODE = 0o666
 
 
 class LocalStore:
-    def __init__(self, root: Path, executor: Executor) -> None:
+    def __init__(self, root: Path, executor: Executor, writing: Executor | None = None) -> None:
         """Opens the folder, creating it where it is missing, and removes what crashed puts left there."""
         self._root = os.path.abspath(root)
         self._executor = executor
+        self._writing = writing or executor  # puts that wait for no reader's gets
         self._folders = _OpenFolders(self._root)
         with _reported("open", self._root):
             make_durable_folder(self._root)
@@ -41,7 +42,7 @@ class LocalStore:
 
     async def put(self, key: str, body: Sequence[Buffer]) -> None:
         check_key(key)
-        await self._executor.run(self._put, key, body)
+        await self._writing.run(self._put, key, body)
 
     async def get(self, key: str, start: int, end: int) -> Buffer:
         assert 0 <= start < end
