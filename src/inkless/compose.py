@@ -6,6 +6,7 @@ import logging
 import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
@@ -57,12 +58,16 @@ SWITCH_INTERVAL_S = 0.0005
 ENOUGH_FILES = 8192
 
 
-async def open_plane(settings: Settings, clock: Clock) -> ControlPlane:
-    """The control plane that `inkless.control.plane` names."""
+async def open_plane(settings: Settings, clock: Clock, parts: AsyncExitStack) -> ControlPlane:
+    """The control plane that `inkless.control.plane` names; closed with `parts`."""
     url = settings.control_plane_url
+    if settings.storage_url.startswith("memory:") and settings.control_plane_given is None:
+        # What the store forgets at the end, the plane must not remember.
+        folder = parts.enter_context(tempfile.TemporaryDirectory(prefix="inkless-"))
+        url = f"sqlite://{folder}/control-plane.db"
     if not url.startswith("sqlite:"):
         raise SettingError(f"inkless.control.plane: only sqlite: is supported so far, not {url.partition(':')[0]}:")
-    return await SqlitePlane.open(
+    plane = await SqlitePlane.open(
         url_path(url),
         clock,
         ThreadExecutor("plane-write", 1),
@@ -71,6 +76,8 @@ async def open_plane(settings: Settings, clock: Clock) -> ControlPlane:
         producer_expiration_ms=settings.producer_id_expiration_ms,
         result_retention_ms=settings.commit_result_retention_ms,
     )
+    parts.push_async_callback(plane.close)
+    return plane
 
 
 def open_store(settings: Settings, clock: Clock, reading: ThreadExecutor, writing: ThreadExecutor) -> ObjectStore:
@@ -111,7 +118,6 @@ class Broker:
         self.server = server
         self._parts = AsyncExitStack()
         self._tasks = TaskSet()
-        self._stopped_by_itself = asyncio.Event()
 
     async def wait_closed_by_itself(self) -> None:
         """Returns when the broker can't go on, because another one has taken its node id."""
@@ -146,8 +152,7 @@ async def start_broker(settings: Settings) -> Broker:
         for sock in sockets:
             parts.callback(sock.close)
         listeners = bound(settings.listeners, sockets)
-        plane = await open_plane(settings, clock)
-        parts.push_async_callback(plane.close)
+        plane = await open_plane(settings, clock, parts)
         reading, writing = ThreadExecutor("store-read", READ_THREADS), ThreadExecutor("store-write", WRITE_THREADS)
         parts.callback(reading.close)
         parts.callback(writing.close)
@@ -221,8 +226,6 @@ def _policy(settings: Settings) -> Policy:
     return Policy(
         auto_create_topics=settings.auto_create_topics_enable,
         num_partitions=settings.num_partitions,
-        replication_factor=settings.default_replication_factor,
-        message_max_bytes=settings.message_max_bytes,
         fetch_max_bytes=settings.fetch_max_bytes,
     )
 

@@ -63,6 +63,10 @@ def test_timestamps_against_a_plain_search(on_plane: OnPlane) -> None:
             (found,) = await case.plane.locate_timestamp([TimestampQuery(case.topic.id, 0, wanted)])
             expected = next((offset for offset, time in enumerate(times) if time >= wanted), None)
             assert (None if found is None else found.base_offset) == expected
+        (later,) = await case.plane.locate_timestamp([TimestampQuery(case.topic.id, 0, 500, from_offset=100)])
+        expected = next((offset for offset, time in enumerate(times) if offset >= 100 and time >= 500), None)
+        assert later is None if expected is None else later is not None and later.base_offset <= expected
+        assert later is None or later.last_offset >= 100
         (newest,) = await case.plane.locate_timestamp([TimestampQuery(case.topic.id, 0, MAX_TIMESTAMP)])
         assert newest is not None
         assert newest.base_offset == times.index(max(times))

@@ -35,6 +35,7 @@ class HeldStore(MemoryStore):
         self.hold = False
         self.started: list[str] = []
         self.gets = 0
+        self.bytes_read = 0
         self._gates: dict[str, asyncio.Future[bool]] = {}
         self._change = asyncio.Condition()
 
@@ -49,6 +50,7 @@ class HeldStore(MemoryStore):
 
     async def get(self, key: str, start: int, end: int) -> Buffer:
         self.gets += 1
+        self.bytes_read += end - start
         return await super().get(key, start, end)
 
     async def puts(self, count: int) -> list[str]:

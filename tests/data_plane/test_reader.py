@@ -177,7 +177,7 @@ def test_a_deleted_topic_wakes_its_readers() -> None:
         waiting = asyncio.ensure_future(parts.read((0, 0), wait_s=8))
         await asyncio.sleep(0.02)
         await parts.plane.delete_topics([parts.topic.id])
-        parts.reader.stop_waiting([TopicPartition(parts.topic.id, 0)])
+        parts.reader.forget([TopicPartition(parts.topic.id, 0)])
         (answer,) = await waiting
         assert answer.error is ErrorKind.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -217,5 +217,64 @@ def test_a_feed_that_fails_half_way_loses_nothing() -> None:
         assert records_of(answer) == [(0, b"a")]
         assert not failures
         await other.close()
+
+    run_parts(test)
+
+
+def test_a_commit_while_the_plane_is_asked_is_not_missed() -> None:
+    async def test(parts: Parts) -> None:
+        locate, asked, gate = parts.plane.locate, asyncio.Event(), asyncio.Event()
+
+        async def slow(queries: list[LocateQuery]) -> object:
+            answer = await locate(queries)
+            asked.set()
+            await gate.wait()
+            return answer
+
+        parts.plane.locate = slow  # type: ignore[method-assign, assignment]
+        parts.feeding.cancel()
+        reading = asyncio.ensure_future(parts.read((0, 0), wait_s=5))
+        await asked.wait()
+        await parts.write(b"a")
+        gate.set()
+        began = time.monotonic()
+        (answer,) = await reading
+        assert records_of(answer) == [(0, b"a")]
+        assert time.monotonic() - began < 2
+
+    run_parts(test)
+
+
+def test_what_one_reader_learns_wakes_the_others() -> None:
+    async def test(parts: Parts) -> None:
+        other = await Parts(parts.path.parent).start(WriterLimits(), node_id=2, store=parts.store)
+        await other.read((0, 0))
+        other.feeding.cancel()
+        waiting = asyncio.ensure_future(other.read((0, 0), wait_s=5))
+        await asyncio.sleep(0.02)
+        await parts.write(b"a")
+        await other.read((0, 1))  # beyond what memory knows: the plane is asked
+        began = time.monotonic()
+        (answer,) = await waiting
+        assert records_of(answer) == [(0, b"a")]
+        assert time.monotonic() - began < 2
+        await other.close()
+
+    run_parts(test)
+
+
+def test_a_lagging_read_takes_exact_ranges_and_leaves_the_cache_alone() -> None:
+    async def test(parts: Parts) -> None:
+        filler = b"x" * 100_000
+        for number in range(20):
+            await parts.append(parts.batch(b"%d" % number), parts.batch(filler, partition=1))
+        parts.cache._blocks.clear()
+        parts.cache.bytes = 0
+        parts.tails.forget(TopicPartition(parts.topic.id, 0))
+        parts.clock.now_ms = lambda: 10**13  # type: ignore[method-assign]
+        (answer,) = await parts.read((0, 0))
+        assert [offset for offset, _ in records_of(answer)] == list(range(20))
+        assert parts.store.bytes_read < 20 * 200
+        assert parts.cache.bytes == 0
 
     run_parts(test)

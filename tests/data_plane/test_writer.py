@@ -1,11 +1,12 @@
 """When a flush goes, in which order commits go, and what each failure costs."""
 
 import asyncio
+from typing import Any
 
 from data_plane_parts import MIB, Parts, run_parts
 
 from inkless.control_plane.values import BrokerRegistration
-from inkless.core.errors import ErrorKind
+from inkless.core.errors import CommitOutcomeUnknown, ErrorKind
 from inkless.data_plane.writer import WriterLimits
 
 
@@ -167,3 +168,39 @@ def test_one_object_holds_many_partitions_and_can_be_read_alone() -> None:
         ]
 
     run_parts(test, WriterLimits(buffer_max_bytes=MIB))
+
+
+def test_a_commit_that_never_ends_well_is_given_up_with_the_truth() -> None:
+    async def test(parts: Parts) -> None:
+        async def unknown(*_: object) -> None:
+            raise CommitOutcomeUnknown("the disk is full at the end of each commit")
+
+        parts.plane.commit = unknown  # type: ignore[method-assign, assignment]
+        (result,) = await parts.append(parts.batch(b"a"))
+        assert result.error is ErrorKind.STORAGE_FAILED
+        assert len(parts.store.started) < 10
+        assert await parts.high_watermark() == 0
+
+    run_parts(test)
+
+
+def test_drain_waits_for_a_commit_under_way_and_close_answers_it() -> None:
+    async def test(parts: Parts) -> None:
+        commit, gate, entered = parts.plane.commit, asyncio.Event(), asyncio.Event()
+
+        async def held(*arguments: Any) -> Any:
+            entered.set()
+            await gate.wait()
+            return await commit(*arguments)
+
+        parts.plane.commit = held  # type: ignore[method-assign]
+        call = asyncio.ensure_future(parts.append(parts.batch(b"a")))
+        await entered.wait()
+        draining = asyncio.ensure_future(parts.writer.drain())
+        await asyncio.sleep(0.02)
+        assert not draining.done()
+        await parts.writer.close()
+        assert (await call)[0].error is ErrorKind.OUTCOME_UNKNOWN
+        draining.cancel()
+
+    run_parts(test)

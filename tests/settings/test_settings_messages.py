@@ -137,10 +137,6 @@ WRONG_TOGETHER = [
         ["controller.listener.names=PLAINTEXT"],
         "controller.listener.names (--set): expected at least one listener that is not a controller's",
     ),
-    (
-        ["broker.heartbeat.interval.ms=6000"],
-        "broker.session.timeout.ms (default): expected more than broker.heartbeat.interval.ms, but 5000 <= 6000",
-    ),
     (["node.id"], "--set needs KEY=VALUE, such as node.id=2; got 'node.id'"),
     (["=2"], "--set needs KEY=VALUE, such as node.id=2; got '=2'"),
     (["nod.id=2"], "unknown setting nod.id (--set); did you mean node.id?"),

@@ -7,7 +7,15 @@ from contextlib import suppress
 from typing import Any
 
 from inkless.control_plane.port import ControlPlane
-from inkless.control_plane.values import BrokerEpoch, ObjectCommit, ObjectResult
+from inkless.control_plane.values import (
+    BrokerEpoch,
+    FeedAnswer,
+    Located,
+    LocateQuery,
+    ObjectCommit,
+    ObjectResult,
+    TopicPartition,
+)
 from inkless.core.clock import Clock
 from inkless.core.errors import CommitOutcomeUnknown, ControlPlaneError, InklessError
 
@@ -50,6 +58,18 @@ class FaultyPlane:
         await self._clock.sleep(self._rng.random() * 2)
         with suppress(InklessError):
             await self._database.commit(broker, objects)
+
+    async def locate(self, queries: Sequence[LocateQuery]) -> list[Located]:
+        answer = await self._inner.locate(queries)
+        if self._hit():
+            raise ControlPlaneError("the answer of locate is lost")
+        return answer
+
+    async def changes(self, cursor: int, partitions: Sequence[TopicPartition], wait_s: float) -> FeedAnswer:
+        answer = await self._inner.changes(cursor, partitions, wait_s)
+        if self._hit():
+            raise ControlPlaneError("the answer of changes is lost")
+        return answer
 
     async def condemn(self, key: str) -> ObjectResult | None:
         answer = await self._inner.condemn(key)

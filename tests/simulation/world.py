@@ -240,12 +240,15 @@ class World:
         return result.base_offset
 
     async def _consume(self, partition: int) -> None:
-        """Reads on from where it is, from any broker, until everything that was acknowledged has been seen."""
+        """Reads on from where it is until everything has been seen; most consumers stay with one broker."""
         seen = self.history.read[partition]
         name = TopicPartition(self.topic.id, partition)
         quiet = 0
+        broker = await self._any_broker()
+        stays = self.rng.random() < 0.7
         while not self.done.is_set() or quiet < 10:
-            broker = await self._any_broker()
+            if not broker.up or not stays:
+                broker = await self._any_broker()
             offset = seen[-1][0] + 1 if seen else 0
             size = self.rng.choice([1, 200, MAX_BYTES])
             request = ReadRequest([PartitionRead(name, offset, size)], 1, MAX_BYTES, 0.3)

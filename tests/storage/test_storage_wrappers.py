@@ -103,7 +103,7 @@ def test_a_request_without_an_answer_is_given_up(clock: HandClock) -> None:
     assert bytes(asyncio.run(retrying(inner, clock, timeout_s=0.05).get("o", 0, 1))) == b"x"
     assert inner.requests == ["get o"] * 2
     inner.failures = 99
-    with pytest.raises(StorageError, match="no answer within 0.05 s"):
+    with pytest.raises(StorageError, match=r"no answer within 0\.05 s"):
         asyncio.run(retrying(inner, clock, timeout_s=0.05).get("o", 0, 1))
 
 

@@ -29,6 +29,7 @@ class Catalog:
         self._message_max_bytes = message_max_bytes
         self._by_name: dict[str, CatalogTopic] = {}
         self._by_id: dict[TopicId, CatalogTopic] = {}
+        self._by_collision_key: dict[str, str] = {}
         self._version = -1
         self._loading = asyncio.Lock()
 
@@ -41,6 +42,7 @@ class Catalog:
             held = [self._entry(topic) for topic in snapshot.topics]
             self._by_name = {entry.topic.name: entry for entry in held}
             self._by_id = {entry.topic.id: entry for entry in held}
+            self._by_collision_key = {collision_key(name): name for name in self._by_name}
             return [entry.topic for entry in before if entry.topic.id not in self._by_id]
 
     def is_current(self, version: int) -> bool:
@@ -57,7 +59,7 @@ class Catalog:
 
     def colliding(self, key: str) -> str | None:
         """A topic whose name differs from another at most in '.' and '_'."""
-        return next((name for name in self._by_name if collision_key(name) == key), None)
+        return self._by_collision_key.get(key)
 
     async def find(self, names: Sequence[str] = (), ids: Sequence[bytes] = ()) -> list[CatalogTopic | None]:
         """By name, then by id; what memory lacks is asked of the plane in one call."""
@@ -76,17 +78,24 @@ class Catalog:
         """Take in a topic that the plane has just told of."""
         entry = self._entry(topic)
         self._by_name[topic.name] = self._by_id[topic.id] = entry
+        self._by_collision_key.setdefault(collision_key(topic.name), topic.name)
         return entry
+
+    def forget(self, topic_id: TopicId) -> None:
+        """The plane does not know this id any more."""
+        if (entry := self._by_id.get(topic_id)) is not None:
+            self.drop(entry.topic)
 
     def drop(self, topic: Topic) -> None:
         self._by_id.pop(topic.id, None)
         held = self._by_name.get(topic.name)
         if held is not None and held.topic.id == topic.id:
             del self._by_name[topic.name]
+            self._by_collision_key.pop(collision_key(topic.name), None)
 
     def _drop_name(self, name: str) -> None:
-        if (entry := self._by_name.pop(name, None)) is not None:
-            self._by_id.pop(entry.topic.id, None)
+        if (entry := self._by_name.get(name)) is not None:
+            self.drop(entry.topic)
 
     def _entry(self, topic: Topic) -> CatalogTopic:
         limit = topic.configs.get(MAX_MESSAGE_BYTES)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from inkless.broker.budget import Budget, Claim
 from inkless.broker.registry import Registry
-from inkless.broker.router import Call, Routed, Router
+from inkless.broker.router import CLOSE, Call, Routed, Router
 from inkless.broker.services import Services
 from inkless.broker.turns import Turn
 from inkless.core.errors import InklessError
@@ -24,6 +24,9 @@ SIZE_BYTES = 4
 SCRATCH_BYTES = 64 * 1024
 LARGE_FROM_BYTES = 32 * 1024
 FIRST_STEP_BYTES = 1024 * 1024
+PLAIN_FRAME_BYTES = 2 * 1024 * 1024
+PRODUCE_KEY = b"\x00\x00"
+MAX_QUEUED_ALONE = 8
 MAX_REQUESTS_IN_FLIGHT = 1000
 
 
@@ -116,6 +119,7 @@ class Connection(asyncio.BufferedProtocol):
         self._bytes_in_flight = 0
         self._turns: dict[int, Turn] = {}
         self._held_turns: list[Turn] = []
+        self._queued_alone = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._abandonable: set[asyncio.Task[None]] = set()
         self._writable = True
@@ -205,6 +209,9 @@ class Connection(asyncio.BufferedProtocol):
                 self._refuse(f"a frame of {size} bytes; at most {self._limits.frame_bytes} are allowed")
                 return
             start = position + SIZE_BYTES
+            if size > PLAIN_FRAME_BYTES and end - start >= 2 and data[start : start + 2] != PRODUCE_KEY:
+                self._refuse(f"a frame of {size} bytes without records; at most {PLAIN_FRAME_BYTES} are allowed")
+                return
             if size <= end - start:
                 position = start + size
                 self._take_frame(view[start:position], self._claim_read(size))
@@ -251,6 +258,7 @@ class Connection(asyncio.BufferedProtocol):
             and not self._draining
             and self._large is None
             and len(self._slots) < MAX_REQUESTS_IN_FLIGHT
+            and self._queued_alone < MAX_QUEUED_ALONE
             and self._bytes_in_flight < self._limits.connection_bytes
             and not self._budget.is_full
         )
@@ -312,6 +320,7 @@ class Connection(asyncio.BufferedProtocol):
                 return
         if route.one_at_a_time:
             slot.turn = turn
+            self._queued_alone += 1
         task = self._loop.create_task(self._run(slot, routed, call))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -350,6 +359,10 @@ class Connection(asyncio.BufferedProtocol):
             self._registry.room_in_budget()
             return
         header, route, _, version = routed
+        if answer is CLOSE:
+            self._uncharge(slot)
+            self._refuse(f"{route.api.name} failed, and its client waits for no answer")
+            return
         slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
         if not self._flush_soon:
             self._flush_soon = True
@@ -384,6 +397,7 @@ class Connection(asyncio.BufferedProtocol):
         self._uncharge(slot)
         if slot.turn is not None:
             self._held_turns.append(slot.turn)
+            self._queued_alone -= 1
 
     def _uncharge(self, slot: _Slot) -> None:
         """Give a frame's bytes back to the budget, once."""

@@ -27,7 +27,7 @@ class Housekeeping:
         if self._catalog.is_current(version):
             return
         for topic in await self._catalog.load():
-            self._reader.stop_waiting([TopicPartition(topic.id, index) for index in range(topic.partitions)])
+            self._reader.forget(TopicPartition(topic.id, index) for index in range(topic.partitions))
 
     async def run(self) -> None:
         while True:

@@ -11,6 +11,9 @@ from inkless.wire.codec import decoder
 from inkless.wire.errors import WireError
 from inkless.wire.frames import RequestHeader, decode_request_header
 
+# The answer of a handler whose client waits for none, where something went wrong: all it can notice is the end.
+CLOSE = object()
+
 
 class Call(NamedTuple):
     """One request's surroundings. `turn` is its place among the ordered requests of its connection."""

@@ -94,7 +94,7 @@ class Server:
             for member in self.registry:
                 member.note_progress()
                 quiet_s = now_s - member.last_active_s
-                if member.is_ending:
+                if member.is_ending and quiet_s > STALLED_IN_THE_WAY_S:
                     member.abort()
                 elif member.is_stalled and quiet_s > patience_s:
                     log.warning("closing the connection of %s: it neither sends nor reads what it began", member.peer)

@@ -30,8 +30,6 @@ class Policy:
 
     auto_create_topics: bool
     num_partitions: int
-    replication_factor: int
-    message_max_bytes: int
     fetch_max_bytes: int
 
 

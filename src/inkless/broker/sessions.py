@@ -14,6 +14,7 @@ from inkless.core.ids import TopicId
 NEW_SESSION_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
+EVICTION_S = 120.0
 
 
 class SessionKey(NamedTuple):
@@ -47,6 +48,7 @@ class Session:
     uses_ids: bool
     epoch: int = 1
     busy: bool = False
+    used_s: float = 0.0
     partitions: "OrderedDict[SessionKey, SessionPartition]" = field(default_factory=OrderedDict)
 
     def update(self, asked: Iterable[SessionPartition], forgotten: Iterable[SessionKey]) -> None:
@@ -68,30 +70,37 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a broker, bounded; the one used least recently makes room."""
+    """The sessions of a broker, bounded; one that is idle makes room, else a client goes on without."""
 
     def __init__(self, slots: int, new_id: Callable[[], int]) -> None:
         self._slots = slots
         self._new_id = new_id
         self._sessions: OrderedDict[int, Session] = OrderedDict()
 
-    def open(self, uses_ids: bool, partitions: Iterable[SessionPartition]) -> Session | None:
-        """A new session, or None where this broker keeps none."""
-        if self._slots <= 0:
+    def open(self, uses_ids: bool, partitions: Iterable[SessionPartition], now_s: float) -> Session | None:
+        """A new session, or None where there is no room for one."""
+        if len(self._sessions) >= self._slots and not self._evict_idle(now_s):
             return None
-        while len(self._sessions) >= self._slots:
-            self._sessions.popitem(last=False)
         session_id = self._new_id()
         while session_id in self._sessions or session_id == 0:
             session_id = self._new_id()
-        session = Session(session_id, uses_ids)
+        session = Session(session_id, uses_ids, used_s=now_s)
         session.update(partitions, ())
         self._sessions[session_id] = session
         return session
 
-    def find(self, session_id: int) -> Session | None:
+    def _evict_idle(self, now_s: float) -> bool:
+        """Sessions in use keep their places: else one client too many would cost all of them theirs."""
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None or now_s - oldest.used_s < EVICTION_S:
+            return False
+        del self._sessions[oldest.id]
+        return True
+
+    def find(self, session_id: int, now_s: float) -> Session | None:
         session = self._sessions.get(session_id)
         if session is not None:
+            session.used_s = now_s
             self._sessions.move_to_end(session_id)
         return session
 

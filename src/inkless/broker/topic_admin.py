@@ -32,7 +32,8 @@ def refusal(services: Services, wish: NewTopic) -> Refusal | None:
 
 async def create_topics_checked(services: Services, wishes: Sequence[NewTopic]) -> list[Topic | Refusal]:
     """Check and make topics; an answer for each, in order."""
-    await services.catalog.load()
+    if any(collision_key(wish.name) != wish.name or "_" in wish.name for wish in wishes):
+        await services.catalog.load()  # another process may have made a topic that this name collides with
     answers: list[Topic | Refusal | None] = [refusal(services, wish) for wish in wishes]
     good = [wish for wish, answer in zip(wishes, answers, strict=True) if answer is None]
     made = iter(await services.plane.create_topics(good) if good else [])

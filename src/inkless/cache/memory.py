@@ -6,7 +6,8 @@ A block is an aligned piece of an object. One load at a time is under way for a 
 import asyncio
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from typing import cast
 
 from inkless.core.errors import StorageError
 from inkless.storage.port import Buffer, ObjectStore
@@ -161,11 +162,16 @@ class BlockCache:
 
 
 def _with_small_ones_joined(pieces: Sequence[Buffer]) -> list[Buffer]:
-    """Small pieces are views of larger buffers, which they would keep alive; large ones are nearly all of theirs."""
+    """Small pieces, and those whose frame holds little else that is kept, are copied: views would keep it alive."""
+    used: dict[int, int] = {}
+    for piece in pieces:
+        if isinstance(piece, memoryview):
+            used[id(piece.obj)] = used.get(id(piece.obj), 0) + len(piece)
     joined: list[Buffer] = []
     small: list[Buffer] = []
     for piece in pieces:
-        if len(piece) < JOIN_BELOW_BYTES:
+        wasteful = isinstance(piece, memoryview) and 2 * used[id(piece.obj)] < len(cast(Sized, piece.obj))
+        if len(piece) < JOIN_BELOW_BYTES or wasteful:
             small.append(piece)
             continue
         if small:

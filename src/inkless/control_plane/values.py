@@ -129,6 +129,7 @@ class TimestampQuery(NamedTuple):
     topic_id: TopicId
     partition: int
     timestamp: int
+    from_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ class ErrorKind(StrEnum):
     INVALID_CONFIG = "invalid config"
     INVALID_REQUEST = "invalid request"
     INVALID_RECORD = "invalid record"
+    UNSUPPORTED_COMPRESSION = "unsupported compression"
     INVALID_TIMESTAMP = "invalid timestamp"
     CORRUPT_BATCH = "corrupt batch"
     BATCH_TOO_LARGE = "batch too large"

@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+JOIN_S = 0.5
+
 
 class Executor(Protocol):
     """Where blocking calls go: threads in a broker, inline in the simulation."""
@@ -18,7 +20,7 @@ class Executor(Protocol):
     async def run(self, call: Callable[..., T], *args: Any) -> T: ...
 
     def close(self) -> None:
-        """Wait for what runs; take no more."""
+        """Take no more."""
         ...
 
 
@@ -30,6 +32,8 @@ class ThreadExecutor:
     """
 
     def __init__(self, name: str, threads: int) -> None:
+        self._name = name
+        self._closed = False
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads = [
             threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)
@@ -38,6 +42,8 @@ class ThreadExecutor:
             thread.start()
 
     async def run(self, call: Callable[..., T], *args: Any) -> T:
+        if self._closed:
+            raise RuntimeError(f"{self._name}: no calls are taken any more")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
         self._calls.put((loop, answer, call, args))
@@ -49,10 +55,12 @@ class ThreadExecutor:
             del item  # what was written must not stay in memory until the next call
 
     def close(self) -> None:
+        """Wait a little for what runs; a call that hangs is left to its thread, which ends with the process."""
+        self._closed = True
         for _ in self._threads:
             self._calls.put(None)
         for thread in self._threads:
-            thread.join()
+            thread.join(JOIN_S)
 
 
 _Call = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
@@ -61,12 +69,14 @@ _Call = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[..., An
 def _perform(
     loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]", call: Callable[..., Any], args: tuple[Any, ...]
 ) -> None:
+    if answer.done():
+        return  # cancelled while it waited in the queue
     result: Any = None
     failure: BaseException | None = None
     try:
         result = call(*args)
     except BaseException as error:  # noqa: BLE001 - it is raised again where the call is awaited
-        failure = error
+        failure = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
     with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
         loop.call_soon_threadsafe(_settle, answer, result, failure)
 

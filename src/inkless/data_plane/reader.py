@@ -139,7 +139,7 @@ class Reader:
 
     def _is_stale(self, read: PartitionRead, answer: PartitionAnswer) -> bool:
         tail = self._tails.held(read.name)
-        return tail is None or tail.high_watermark != answer.high_watermark
+        return tail is not None and tail.high_watermark != answer.high_watermark
 
     async def _locate(
         self, partitions: Sequence[PartitionRead], answers: list[PartitionAnswer], look_at: Iterable[int]
@@ -285,14 +285,16 @@ class Reader:
         """All batches of one coordinate, stamped, for look-ups that decode records."""
         return assemble(await self._pieces(coordinate), coordinate, 0, coordinate.size, True).buffers
 
-    def stop_waiting(self, names: Sequence[TopicPartition] = ()) -> None:
-        """Wake fetches: of these partitions (their topic is gone), or all of them for good (the broker stops)."""
-        if not names:
-            self._stopping = True
-            self._signals.changed_all()
+    def forget(self, names: Iterable[TopicPartition]) -> None:
+        """These partitions are gone: fetches that wait for them are woken and told."""
         for name in names:
             self._tails.forget(name)
             self._signals.changed(name)
+
+    def stop_waiting(self) -> None:
+        """The broker stops: every fetch that waits is answered, and none waits from now on."""
+        self._stopping = True
+        self._signals.changed_all()
 
 
 _NOT_LOCATED = PartitionAnswer(-1, -1, -1)

@@ -59,6 +59,3 @@ class Signals:
     def changed_all(self) -> None:
         for name in list(self._waiters):
             self.changed(name)
-
-    def waiting(self, name: TopicPartition) -> bool:
-        return name in self._waiters

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 1.0
+MAX_UPLOADS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class _Upload:
     layout: Layout
     key: str = ""
     state: _State = _State.UPLOADING
+    uploads: int = 0
 
     def commit(self) -> ObjectCommit:
         return ObjectCommit(self.key, self.layout.size, self.layout.commits)
@@ -166,6 +168,7 @@ class Writer:
 
     def _start_upload(self, upload: _Upload) -> None:
         upload.state = _State.UPLOADING
+        upload.uploads += 1
         upload.key = object_key(self._plane.cluster_id, self._clock.now_ms(), self._clock.random_bytes(8))
         self._uploading += 1
         self._tasks.spawn(self._upload(upload), f"upload {upload.key}")
@@ -173,6 +176,8 @@ class Writer:
     async def _upload(self, upload: _Upload) -> None:
         state = _State.FAILED
         try:
+            if upload.uploads > 1:
+                await self._pause(FIRST_RETRY_S * 2**upload.uploads)
             await self._store.put(upload.key, upload.layout.pieces)
             state = _State.UPLOADED
             self.metrics.objects += 1
@@ -225,9 +230,17 @@ class Writer:
             else:
                 again.append(upload)
                 if result.status is ObjectStatus.CONDEMNED:
-                    log.info("key %s was condemned; its bytes go up again under another", upload.key)
-                    self._start_upload(upload)
+                    self._upload_again(upload)
         self._chain.extendleft(reversed(again))
+
+    def _upload_again(self, upload: _Upload) -> None:
+        """A condemned key can never be committed, so giving up after some rounds tells no lie."""
+        if upload.uploads >= MAX_UPLOADS:
+            log.error("%s was condemned, and so were the keys before it: given up", upload.key)
+            upload.state = _State.FAILED
+            return
+        log.info("key %s was condemned; its bytes go up again under another", upload.key)
+        self._start_upload(upload)
 
     def _committed(self, upload: _Upload, result: ObjectResult) -> None:
         self.metrics.batches += len(result.batches)
@@ -255,8 +268,11 @@ class Writer:
                     log.error("commit given up, nothing was written: %s", error)
                     return ErrorKind.STORAGE_FAILED
                 log.warning("commit failed, trying again: %s", error)
-            await self._clock.sleep(delay_s * (0.5 + self._clock.random() / 2))
+            await self._pause(delay_s)
             delay_s = min(2 * delay_s, LAST_RETRY_S)
+
+    async def _pause(self, delay_s: float) -> None:
+        await self._clock.sleep(delay_s * (0.5 + self._clock.random() / 2))
 
     async def _settle(self, uploads: list[_Upload], deadline: float) -> list[ObjectResult] | ErrorKind:
         """Find out what became of a commit by condemning its keys: either it landed, or now it never can."""
@@ -272,7 +288,7 @@ class Writer:
                 if self._clock.monotonic() + delay_s > deadline:
                     log.error("outcome of a commit stays unknown: %s", error)
                     return ErrorKind.OUTCOME_UNKNOWN
-                await self._clock.sleep(delay_s * (0.5 + self._clock.random() / 2))
+                await self._pause(delay_s)
                 delay_s = min(2 * delay_s, LAST_RETRY_S)
                 continue
             outcome = "landed" if stored else "condemned"

@@ -14,7 +14,6 @@ def check(settings: Settings, places: Places) -> Settings:
     settings = _without_controllers(settings, places)
     _check_protocols(settings, places)
     _check_advertised(settings, places)
-    _check_lease(settings, places)
     return _with_size_warning(settings, places)
 
 
@@ -54,13 +53,6 @@ def _check_advertised(settings: Settings, places: Places) -> None:
         if listener.name not in names:
             where = _place("advertised.listeners", places)
             raise SettingError(f"{where}: {listener} is not in listeners, which has {', '.join(names)}")
-
-
-def _check_lease(settings: Settings, places: Places) -> None:
-    interval, timeout = settings.broker_heartbeat_interval_ms, settings.broker_session_timeout_ms
-    if interval >= timeout:
-        where = _place("broker.session.timeout.ms", places)
-        raise SettingError(f"{where}: expected more than broker.heartbeat.interval.ms, but {timeout} <= {interval}")
 
 
 def _with_size_warning(settings: Settings, places: Places) -> Settings:

@@ -80,12 +80,6 @@ class Settings:
     num_partitions: int = declare(
         "num.partitions", kinds.whole(1), 1, "Partitions of a topic that is created without a number."
     )
-    default_replication_factor: int = declare(
-        "default.replication.factor",
-        kinds.whole(1, 32767),
-        1,
-        "The replication factor that a topic reports when created without one. Durability is the store's.",
-    )
     message_max_bytes: int = declare(
         "message.max.bytes",
         kinds.whole(0),
@@ -136,18 +130,6 @@ class Settings:
         kinds.whole(0),
         1000,
         "Incremental fetch sessions kept at once.",
-    )
-    broker_heartbeat_interval_ms: int = declare(
-        "broker.heartbeat.interval.ms",
-        kinds.whole(1),
-        1000,
-        "How often a broker renews its lease in the control plane.",
-    )
-    broker_session_timeout_ms: int = declare(
-        "broker.session.timeout.ms",
-        kinds.whole(1),
-        5000,
-        "A broker that has not renewed its lease for so long is gone. Larger than the heartbeat interval.",
     )
 
     control_plane_given: str | None = declare(

@@ -38,7 +38,7 @@ async def fetch(services: Services, request: FetchRequest, call: Call) -> FetchR
     asked = _asked_partitions(request, uses_ids)
     if request.session_epoch in (NEW_SESSION_EPOCH, FINAL_EPOCH):
         return await _full_fetch(services, request, asked, uses_ids)
-    session = services.sessions.find(request.session_id)
+    session = services.sessions.find(request.session_id, services.clock.monotonic())
     error = _session_error(session, request, uses_ids)
     if error is not None or session is None:
         return FetchResponse(error_code=error or ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -69,7 +69,7 @@ async def _full_fetch(
     await _read(services, request, looked, uses_ids)
     session = None
     if request.session_epoch == NEW_SESSION_EPOCH:
-        session = services.sessions.open(uses_ids, asked)
+        session = services.sessions.open(uses_ids, asked, services.clock.monotonic())
     if session is not None:
         for item in looked:
             _tell(item)
@@ -136,7 +136,7 @@ async def _read(services: Services, request: FetchRequest, looked: Sequence[_Ask
             ReadRequest(
                 [_partition_read(item.wanted) for item in readable],
                 # An error is told at once, and so is a fetch that asks for nothing.
-                request.min_bytes if len(readable) == len(looked) else 0,
+                request.min_bytes if looked and len(readable) == len(looked) else 0,
                 max(limit, 0),
                 request.max_wait_ms / 1000,
             )
@@ -149,6 +149,8 @@ async def _read(services: Services, request: FetchRequest, looked: Sequence[_Ask
         item.answer = answer
         if answer.error is ErrorKind.UNKNOWN_TOPIC_OR_PARTITION:
             item.error = _unknown(uses_ids)
+            if item.wanted.topic_id is not None:
+                services.catalog.forget(item.wanted.topic_id)
     return True
 
 

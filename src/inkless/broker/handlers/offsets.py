@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from inkless.broker.catalog import CatalogTopic
 from inkless.broker.errors import code_of
 from inkless.broker.router import Call
 from inkless.broker.services import Services
@@ -34,52 +35,68 @@ EARLIEST_PENDING_UPLOAD = -6
 LEADER_EPOCH = 0
 UNKNOWN = -1
 DECODED_BYTES = 256 * 1024 * 1024
+MAX_STEPS = 100
 
 
 class _Place(NamedTuple):
-    """A partition that a request asks about, and the topic's id if there is such a topic."""
+    """A partition that a request asks about: the topic's id if there is such a topic, and the partition's bounds."""
 
     topic_id: TopicId | None
-    partition: int
+    bounds: Located
+
+
+_UNKNOWN = Located(UNKNOWN, UNKNOWN, UNKNOWN, error=ErrorKind.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 async def list_offsets(services: Services, request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
-    entries = await services.catalog.find([topic.name for topic in request.topics])
-    places = [
-        _Place(None if entry is None else entry.topic.id, partition.partition_index)
-        for topic, entry in zip(request.topics, entries, strict=True)
-        for partition in topic.partitions
-    ]
-    located = iter(await _bounds(services, places))
+    asked = [(topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions]
+    located = iter(await _locate(services, asked))
     topics = []
-    for topic, entry in zip(request.topics, entries, strict=True):
+    for topic in request.topics:
         answers = []
         for partition in topic.partitions:
+            place = next(located)
             answer = ListOffsetsPartitionResponse(partition_index=partition.partition_index)
             answers.append(answer)
-            bounds = next(located)
-            if partition.current_leader_epoch > LEADER_EPOCH and bounds.error is None:
+            if place.bounds.error is not None or place.topic_id is None:
+                answer.error_code = code_of(place.bounds.error)
+            elif partition.current_leader_epoch > LEADER_EPOCH:
                 answer.error_code = ErrorCode.UNKNOWN_LEADER_EPOCH
-            elif bounds.error is not None or entry is None:
-                answer.error_code = code_of(bounds.error)
             else:
-                query = TimestampQuery(entry.topic.id, partition.partition_index, partition.timestamp)
-                await _set_offset(services, answer, query, bounds)
+                query = TimestampQuery(place.topic_id, partition.partition_index, partition.timestamp)
+                await _set_offset(services, answer, query, place.bounds)
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return ListOffsetsResponse(topics=topics)
 
 
-async def _bounds(services: Services, places: Sequence[_Place]) -> list[Located]:
-    """The bounds of each partition; an unknown one has its error."""
-    known = [place for place in places if place.topic_id is not None]
-    queries = [LocateQuery(place.topic_id, place.partition, 0, 0) for place in known if place.topic_id]
+async def _locate(services: Services, asked: Sequence[tuple[str, int]]) -> list[_Place]:
+    """The bounds of each partition, by topic name. A name whose id is gone is asked for once more."""
+    names = list(dict.fromkeys(name for name, _ in asked))
     try:
-        found = iter(await services.plane.locate(queries)) if queries else iter(())
+        places = await _bounds(services, asked, await services.catalog.find(names), names)
+        if any(place.topic_id is not None and place.bounds.error is _UNKNOWN.error for place in places):
+            places = await _bounds(services, asked, await services.catalog.ask(names), names)
     except ControlPlaneError:
-        return [Located(UNKNOWN, UNKNOWN, UNKNOWN, error=ErrorKind.STORAGE_FAILED)] * len(places)
-    unknown = Located(UNKNOWN, UNKNOWN, UNKNOWN, error=ErrorKind.UNKNOWN_TOPIC_OR_PARTITION)
-    answers = [unknown if place.topic_id is None else next(found) for place in places]
-    return [_without_range_error(answer) for answer in answers]
+        failed = Located(UNKNOWN, UNKNOWN, UNKNOWN, error=ErrorKind.STORAGE_FAILED)
+        return [_Place(None, failed)] * len(asked)
+    return places
+
+
+async def _bounds(
+    services: Services,
+    asked: Sequence[tuple[str, int]],
+    entries: Sequence[CatalogTopic | None],
+    names: Sequence[str],
+) -> list[_Place]:
+    ids = {name: None if entry is None else entry.topic.id for name, entry in zip(names, entries, strict=True)}
+    queries = [
+        LocateQuery(topic_id, partition, 0, 0) for name, partition in asked if (topic_id := ids[name]) is not None
+    ]
+    found = iter(await services.plane.locate(queries) if queries else [])
+    return [
+        _Place(None, _UNKNOWN) if ids[name] is None else _Place(ids[name], _without_range_error(next(found)))
+        for name, _ in asked
+    ]
 
 
 def _without_range_error(located: Located) -> Located:
@@ -111,13 +128,20 @@ async def _set_offset(
 async def _set_by_timestamp(
     services: Services, answer: ListOffsetsPartitionResponse, query: TimestampQuery, bounds: Located
 ) -> None:
-    """The first record at or after a timestamp, or the one with the largest; exact to the record."""
-    coordinate = (await services.plane.locate_timestamp([query]))[0]
-    if coordinate is None:
-        answer.leader_epoch = UNKNOWN
-        return
-    buffers = await services.reader.read_coordinate(coordinate)
-    record = await services.decoding.run(_pick, buffers, coordinate, query.timestamp, bounds.log_start)
+    """The first record at or after a timestamp, or the one with the largest; exact to the record.
+
+    A batch's header may promise a later time than any of its records has: then the search goes on behind it.
+    """
+    record: Record | None = None
+    for _ in range(MAX_STEPS):
+        coordinate = (await services.plane.locate_timestamp([query]))[0]
+        if coordinate is None:
+            break
+        buffers = await services.reader.read_coordinate(coordinate)
+        record = await services.decoding.run(_pick, buffers, coordinate, query.timestamp, bounds.log_start)
+        if record is not None:
+            break
+        query = query._replace(from_offset=coordinate.last_offset + 1)
     if record is None:
         answer.leader_epoch = UNKNOWN
     else:
@@ -142,18 +166,13 @@ async def offset_for_leader_epoch(
     services: Services, request: OffsetForLeaderEpochRequest, call: Call
 ) -> OffsetForLeaderEpochResponse:
     """The leader epoch is 0 for ever (rule 8), and it ends at the high watermark."""
-    entries = await services.catalog.find([topic.topic for topic in request.topics])
-    places = [
-        _Place(None if entry is None else entry.topic.id, partition.partition)
-        for topic, entry in zip(request.topics, entries, strict=True)
-        for partition in topic.partitions
-    ]
-    located = iter(await _bounds(services, places))
+    asked = [(topic.topic, partition.partition) for topic in request.topics for partition in topic.partitions]
+    located = iter(await _locate(services, asked))
     topics = []
     for topic in request.topics:
         answers = []
         for partition in topic.partitions:
-            bounds = next(located)
+            bounds = next(located).bounds
             answer = EpochEndOffset(partition=partition.partition, error_code=code_of(bounds.error))
             answers.append(answer)
             if bounds.error is not None:

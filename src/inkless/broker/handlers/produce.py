@@ -5,16 +5,18 @@ is scheduled between the commit and the answer. What must first ask the plane go
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from inkless.broker.catalog import CatalogTopic
+from inkless.broker.catalog import Catalog, CatalogTopic
 from inkless.broker.errors import code_of
 from inkless.broker.names import is_valid_topic_name
-from inkless.broker.router import Call
+from inkless.broker.router import CLOSE, Call
 from inkless.broker.services import Services
 from inkless.control_plane.values import BatchResult
 from inkless.core.errors import ControlPlaneError, ErrorKind
 from inkless.data_plane.draft import AppendBatch
 from inkless.records.batch import BatchError, check_produced
+from inkless.records.compression import Compression
 from inkless.wire.error_codes import ErrorCode
 from inkless.wire.produce import (
     PartitionProduceData,
@@ -26,12 +28,11 @@ from inkless.wire.produce import (
 )
 
 IDS_FROM = 13
+ZSTD_FROM = 7
 ACKS = (-1, 0, 1)
 
 
-def begin(
-    services: Services, request: ProduceRequest, call: Call, done: Callable[[ProduceResponse | None], None]
-) -> bool:
+def begin(services: Services, request: ProduceRequest, call: Call, done: Callable[[Any], None]) -> bool:
     """Answer through `done`, now or when it is committed; False where the plane must be asked first."""
     if not call.turn.is_reached:
         return False
@@ -45,14 +46,14 @@ def begin(
         return True
 
     def finish(results: Sequence[BatchResult]) -> None:
-        checked.set_results(results)
+        checked.set_results(results, services.catalog)
         done(checked.response)
 
     services.writer.submit(checked.batches, finish)
     return True
 
 
-async def produce(services: Services, request: ProduceRequest, call: Call) -> ProduceResponse | None:
+async def produce(services: Services, request: ProduceRequest, call: Call) -> Any:
     """The same for a request that waits: for those before it, or for the plane to tell of its topics."""
     try:
         try:
@@ -65,7 +66,7 @@ async def produce(services: Services, request: ProduceRequest, call: Call) -> Pr
     finally:
         call.turn.pass_on()
     if writing is not None:
-        checked.set_results(await writing)
+        checked.set_results(await writing, services.catalog)
     return checked.response
 
 
@@ -91,13 +92,18 @@ class _Checked:
         ]
 
     @property
-    def response(self) -> ProduceResponse | None:
-        """None for acks=0, as the client waits for no answer."""
-        return ProduceResponse(responses=self._responses) if self._acks != 0 else None
+    def response(self) -> Any:
+        """None for acks=0, as the client waits for no answer; it learns of an error by losing its connection."""
+        if self._acks != 0:
+            return ProduceResponse(responses=self._responses)
+        failed = any(partition.error_code for topic in self._responses for partition in topic.partition_responses)
+        return CLOSE if failed else None
 
-    def set_results(self, results: Sequence[BatchResult]) -> None:
-        for partition, result in zip(self._taken, results, strict=True):
+    def set_results(self, results: Sequence[BatchResult], catalog: Catalog) -> None:
+        for batch, partition, result in zip(self.batches, self._taken, results, strict=True):
             _set_result(partition, result, self._version)
+            if result.error is ErrorKind.UNKNOWN_TOPIC_OR_PARTITION:
+                catalog.forget(batch.topic_id)  # its name may be another topic's by now
 
     def _check_topic(
         self, request: ProduceRequest, data: TopicProduceData, entry: CatalogTopic | None
@@ -110,7 +116,7 @@ class _Checked:
             if refused is not None or entry is None:
                 response.error_code = refused or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
-            batch = _check_partition(partition, response, entry)
+            batch = _check_partition(partition, response, entry, self._version)
             if batch is not None:
                 self.batches.append(batch)
                 self._taken.append(response)
@@ -158,7 +164,7 @@ def _refusal(
 
 
 def _check_partition(
-    data: PartitionProduceData, response: PartitionProduceResponse, entry: CatalogTopic
+    data: PartitionProduceData, response: PartitionProduceResponse, entry: CatalogTopic, version: int
 ) -> AppendBatch | None:
     if not 0 <= data.index < entry.topic.partitions:
         response.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -167,6 +173,8 @@ def _check_partition(
         if data.records is None:
             raise BatchError(ErrorKind.INVALID_RECORD, "a produce request carries exactly one batch per partition")
         header = check_produced(data.records, entry.max_message_bytes)
+        if header.compression == Compression.ZSTD and version < ZSTD_FROM:
+            raise BatchError(ErrorKind.UNSUPPORTED_COMPRESSION, f"zstd needs version {ZSTD_FROM} of Produce")
         if header.is_transactional:
             raise BatchError(ErrorKind.TRANSACTIONS_REFUSED, "transactions are not supported yet")
     except BatchError as error:

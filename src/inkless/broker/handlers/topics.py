@@ -121,7 +121,7 @@ async def delete_topics(services: Services, request: DeleteTopicsRequest, call: 
     for topic in outcome.values():
         if isinstance(topic, Topic):
             services.catalog.drop(topic)
-            services.reader.stop_waiting([TopicPartition(topic.id, index) for index in range(topic.partitions)])
+            services.reader.forget(TopicPartition(topic.id, index) for index in range(topic.partitions))
     return DeleteTopicsResponse(
         responses=[
             _deleted(state, None if topic is None else outcome[topic.id])

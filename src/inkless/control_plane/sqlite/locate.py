@@ -57,7 +57,7 @@ def locate_timestamp(cursor: Cursor, query: TimestampQuery) -> Coordinate | None
         return None
     pid, high_watermark, log_start, _, max_timestamp = row
     timestamp = max_timestamp if query.timestamp == MAX_TIMESTAMP else query.timestamp
-    low, high = log_start, high_watermark
+    low, high = max(log_start, query.from_offset), high_watermark
     while low < high:
         middle = (low + high) // 2
         base_offset, last_offset, running_max, _ = one(cursor, sql("coordinate_at_offset"), (pid, middle))
@@ -65,7 +65,10 @@ def locate_timestamp(cursor: Cursor, query: TimestampQuery) -> Coordinate | None
             high = base_offset
         else:
             low = last_offset + 1
-    arguments = {"pid": pid, "base_offset": low, "timestamp": timestamp}
+    start = one(cursor, sql("coordinate_at_offset"), (pid, low))
+    if start is None:
+        return None
+    arguments = {"pid": pid, "base_offset": start[0], "timestamp": timestamp}
     found = one(cursor, sql("coordinate_reaching_timestamp"), arguments)
     return None if found is None else _coordinate(found)
 
