@@ -33,6 +33,7 @@ from inkless.core.ids import TopicId, id_to_text, new_topic_id
 from inkless.core.tasks import Executor
 
 TIDY_ROWS = 1000
+IDLE_FACTOR = 5  # where nobody reads, only topics can change
 
 
 class SqlitePlane:
@@ -119,11 +120,12 @@ class SqlitePlane:
     async def changes(self, cursor: int, partitions: Sequence[TopicPartition], wait_s: float) -> FeedAnswer:
         """Polls the file's data version, which other processes' commits change and this one's do not."""
         deadline = self._clock.monotonic() + wait_s
+        interval_s = self._poll_interval_s if partitions else IDLE_FACTOR * self._poll_interval_s
         while (version := await self._file.data_version()) == cursor:
             left_s = deadline - self._clock.monotonic()
             if left_s <= 0:
                 break
-            await self._clock.sleep(min(self._poll_interval_s, left_s))
+            await self._clock.sleep(min(interval_s, left_s))
 
         def work(sql_cursor: Cursor) -> FeedAnswer:
             states: dict[TopicPartition, PartitionState | None] = {}
