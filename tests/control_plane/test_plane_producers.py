@@ -5,7 +5,7 @@ from typing import Any
 
 from plane_fixtures import Case
 
-from inkless.control_plane.values import BatchCommit, BatchResult, BrokerRegistration
+from inkless.control_plane.values import BatchCommit, BatchResult, BrokerRegistration, NewTopic, Topic
 from inkless.core.errors import ErrorKind
 
 OnPlane = Callable[[Callable[[Case], Awaitable[Any]]], Any]
@@ -131,5 +131,23 @@ def test_ids_are_given_out_once(on_plane: OnPlane) -> None:
         other = await case.again()
         blocks = [await plane.allocate_producer_ids(100) for plane in (case.plane, other, case.plane)]
         assert len({number for block in blocks for number in block}) == 300
+
+    on_plane(test)
+
+
+def test_a_producer_counts_on_when_its_topic_is_made_anew(on_plane: OnPlane) -> None:
+    async def test(case: Case) -> None:
+        ids = await case.plane.allocate_producer_ids(2)
+        await case.commit(batch(case, 0, 5, producer=ids[0]))
+        await case.plane.delete_topics([case.topic.id])
+        (made,) = await case.plane.create_topics([NewTopic("events", 4)])
+        assert isinstance(made, Topic)
+        case.topic = made
+        out_of_order = ErrorKind.OUT_OF_ORDER_SEQUENCE
+        assert told(await case.commit(batch(case, 6, producer=ids[0]))) == [out_of_order]
+        assert told(await case.commit(batch(case, 5, producer=ids[1]))) == [out_of_order]
+        assert told(await case.commit(batch(case, 5, producer=ids[0], at=1))) == [out_of_order]
+        assert told(await case.commit(batch(case, 5, producer=ids[0]))) == [0]
+        assert told(await case.commit(batch(case, 6, producer=ids[0]))) == [1]
 
     on_plane(test)

@@ -106,7 +106,7 @@ class Commit:
         """None when the batch is next in its sequence, and its state advanced; else the answer."""
         name = (partition.pid, batch.producer_id)
         state = self._producer(name)
-        any_first = state is None and batch.base_sequence != 0 and self._may_have_expired(batch.producer_id)
+        any_first = state is None and batch.base_sequence != 0 and self._may_start_late(batch)
         verdict = check(state, batch.producer_epoch, batch.base_sequence, batch.records, any_first=any_first)
         if isinstance(verdict, Accept):
             last = last_sequence(batch.base_sequence, batch.records)
@@ -133,9 +133,21 @@ class Commit:
             self._producers[name] = ProducerState(row[0], unpack_known(row[1])) if live else None
         return self._producers[name]
 
-    def _may_have_expired(self, producer_id: int) -> bool:
-        row = one(self._cursor, sql("producer_id_allocated"), (producer_id,))
-        return row is not None and row[0] < self._now_ms - self._expiration_ms
+    def _may_start_late(self, batch: BatchCommit) -> bool:
+        """Whether a producer without state may begin above 0: its state expired, or went with a deleted topic.
+
+        A producer that lives through the deletion and re-creation of its topic counts on under the same name.
+        """
+        row = one(self._cursor, sql("producer_id_allocated"), (batch.producer_id,))
+        if row is not None and row[0] < self._now_ms - self._expiration_ms:
+            return True
+        named = {"topic_id": batch.topic_id, "partition": batch.partition, "producer_id": batch.producer_id}
+        before = one(self._cursor, sql("producer_before_deletion"), named)
+        if before is None:
+            return False
+        state = ProducerState(before[0], unpack_known(before[1]))
+        verdict = check(state, batch.producer_epoch, batch.base_sequence, batch.records, any_first=False)
+        return batch.producer_epoch == state.epoch and isinstance(verdict, Accept)
 
     def _insert_object(self, item: ObjectCommit, results: tuple[BatchResult, ...]) -> None:
         made = list(coordinates_of(item, results))

@@ -24,6 +24,8 @@ CREATE TABLE topics (
 
 CREATE UNIQUE INDEX topics_by_name ON topics (name) WHERE deleted_ms IS NULL;
 
+CREATE INDEX topics_by_past_name ON topics (name, deleted_ms) WHERE deleted_ms IS NOT NULL;
+
 -- One row a partition. `pid` is its short name in the tables that grow.
 CREATE TABLE partitions (
     pid            INTEGER PRIMARY KEY,
