@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
+# Most tests wait for processes, syncs and sockets, so three at a time fit on two cores.
+SIDE_BY_SIDE := --numprocesses 3 --dist loadfile
+
 export PYTHONUTF8 := 1
 
 .DEFAULT_GOAL := help
@@ -34,10 +37,10 @@ format: $(VENV)/.installed-dev ## Format the code and fix what the linter can fi
 	$(BIN)/ruff format
 
 check: lint ## The checks before a commit: lint and the quick tests (ARGS goes to pytest)
-	$(BIN)/pytest -m "not slow and not soak" $(ARGS)
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not soak" $(ARGS)
 
 test: lint ## All checks and tests but the soak; skipped ones are listed with the reason (ARGS goes to pytest)
-	$(BIN)/pytest -m "not soak" $(ARGS)
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not soak" $(ARGS)
 
 soak: $(VENV)/.installed-dev ## The long tests in full: 20 rounds, 100,000 records (ARGS goes to pytest)
 	INKLESS_ROUNDS=$${INKLESS_ROUNDS:-20} INKLESS_RECORDS=$${INKLESS_RECORDS:-100000} \

@@ -13,7 +13,7 @@ with warnings.catch_warnings():  # kafka-python warns while it is imported
     from aiokafka_client import AiokafkaClient
     from kafka_python_client import KafkaPythonClient
 
-from broker_process import BrokerProcess, broker_process
+from served_broker import BrokerProcess, broker_process
 from client_port import Client
 from confluent_client import ConfluentClient
 from cutting_proxy import CuttingProxy, Plan, cutting_proxy
