@@ -13,10 +13,10 @@ with warnings.catch_warnings():  # kafka-python warns while it is imported
     from aiokafka_client import AiokafkaClient
     from kafka_python_client import KafkaPythonClient
 
-from served_broker import BrokerProcess, broker_process
 from client_port import Client
 from confluent_client import ConfluentClient
 from cutting_proxy import CuttingProxy, Plan, cutting_proxy
+from served_broker import BrokerProcess, broker_process
 
 CLIENTS: dict[str, Callable[[str], Client]] = {
     client.name: client for client in (ConfluentClient, KafkaPythonClient, AiokafkaClient)
