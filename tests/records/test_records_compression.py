@@ -88,6 +88,7 @@ def test_any_buffer_will_do(codec: Compression, kind) -> None:
         (Compression.LZ4, lz4.frame.compress(b"records" * 4) + lz4.frame.compress(b"records" * 5)),
         (Compression.LZ4, lz4.frame.compress(b"records" * 9, content_checksum=True, block_linked=False)),
     ],
+    ids=["raw snappy", "stream", "two frames", "checksum", "two members", "two lz4 frames", "lz4 checksum"],
 )
 def test_what_other_producers_write(codec: Compression, packed: bytes) -> None:
     assert decompress(codec, packed, 63) == b"records" * 9
