@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from inkless.broker.budget import Budget
-from inkless.broker.connection import SCRATCH_BYTES, Connection, Limits
+from inkless.broker.connection import Connection, Limits
+from inkless.broker.intake import SCRATCH_BYTES
 from inkless.broker.registry import Registry
 from inkless.broker.router import Router
 
@@ -70,13 +71,14 @@ class Wire:
         self.transport = FakeTransport()
         self.budget = Budget(request_bytes)
         self.registry = Registry(10, self.budget)
+        self.scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.protocol = Connection(
             services,
             router,
             Limits(frame_bytes, connection_bytes),
             self.budget,
             "PLAINTEXT",
-            memoryview(bytearray(SCRATCH_BYTES)),
+            self.scratch,
             self.registry,
         )
         self.protocol.connection_made(self.transport)
@@ -88,7 +90,8 @@ class Wire:
             buffer = self.protocol.get_buffer(-1)
             piece = data[position : position + len(buffer)]
             buffer[: len(piece)] = piece
-            buffer.release() if buffer.obj is not self.protocol._scratch.obj else None
+            if buffer.obj is not self.scratch.obj:
+                buffer.release()  # as the loop does before it tells: the buffer may have to grow
             self.protocol.buffer_updated(len(piece))
             position += len(piece)
         return position

@@ -9,6 +9,7 @@ from collections import deque
 from typing import Any, cast
 
 from inkless.broker.budget import Budget, Claim
+from inkless.broker.intake import Intake
 from inkless.broker.registry import Registry
 from inkless.broker.router import CLOSE, Call, Routed, Router
 from inkless.broker.services import Services
@@ -20,12 +21,6 @@ from inkless.wire.shape import Buffer
 
 log = logging.getLogger(__name__)
 
-SIZE_BYTES = 4
-SCRATCH_BYTES = 64 * 1024
-LARGE_FROM_BYTES = 32 * 1024
-FIRST_STEP_BYTES = 1024 * 1024
-PLAIN_FRAME_BYTES = 2 * 1024 * 1024
-PRODUCE_KEY = b"\x00\x00"
 MAX_QUEUED_ALONE = 8
 MAX_REQUESTS_IN_FLIGHT = 1000
 
@@ -56,40 +51,8 @@ class _Slot:
         self.answer: list[Buffer] | None = None
 
 
-class _LargeFrame:
-    """A frame with a buffer of its own, which grows as its bytes arrive and the budget grants them."""
-
-    __slots__ = ("buffer", "claim", "filled", "size")
-
-    def __init__(self, size: int, claim: Claim) -> None:
-        self.size = size
-        self.claim = claim
-        self.filled = 0
-        self.buffer = bytearray()
-
-    @property
-    def next_step(self) -> int:
-        """How much the buffer grows next: it doubles, from a mebibyte on."""
-        return min(self.size - len(self.buffer), max(len(self.buffer), FIRST_STEP_BYTES))
-
-    @property
-    def has_room(self) -> bool:
-        return self.filled < len(self.buffer)
-
-    def grow(self) -> None:
-        step = self.next_step
-        self.buffer = self.buffer + bytes(step) if self.buffer else bytearray(step)
-
-    def fill(self, data: bytes) -> None:
-        self.buffer[: len(data)] = data
-        self.filled = len(data)
-
-
 class Connection(asyncio.BufferedProtocol):
-    """Parses frames, runs each request as a task, and writes the answers in order.
-
-    Small frames are read into a buffer that all connections share; a large one is read straight into its own.
-    """
+    """Runs each request, as a task where it must wait, and writes the answers in order."""
 
     def __init__(
         self,
@@ -106,15 +69,12 @@ class Connection(asyncio.BufferedProtocol):
         self._limits = limits
         self._budget = budget
         self._listener = listener
-        self._scratch = scratch
         self._registry = registry
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self.peer = "?"
         self.last_active_s = self._loop.time()
-        self._pending = b""
-        self._large: _LargeFrame | None = None
-        self._head = b""
+        self._intake = Intake(self, budget, limits.frame_bytes, scratch)
         self._slots: deque[_Slot] = deque()
         self._bytes_in_flight = 0
         self._turns: dict[int, Turn] = {}
@@ -142,13 +102,10 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if not self._ended and (self._large is not None or self._pending):
+        if not self._ended and self._intake.is_mid_frame:
             log.warning("the connection of %s ended in the middle of a frame", self.peer)
         self._ended = True
-        self._pending = b""
-        if self._large is not None:
-            self._large.claim.release()
-            self._large = None
+        self._intake.drop()
         for task in self._abandonable:
             task.cancel()
         for slot in self._slots:
@@ -175,88 +132,22 @@ class Connection(asyncio.BufferedProtocol):
     # Reading
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        large = self._large
-        if large is not None:
-            return memoryview(large.buffer)[large.filled :]
-        return self._scratch
+        return self._intake.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
         self.last_active_s = self._loop.time()
-        if self._ended:
-            return
-        large = self._large
-        if large is not None:
-            large.filled += nbytes
-            if large.filled == large.size:
-                self._large = None
-                self._take_frame(memoryview(large.buffer), large.claim)
-            elif not large.has_room and large.claim.ask(large.next_step):
-                large.grow()
-        else:
-            # The next read of any connection overwrites the shared buffer, so its bytes are copied out of it.
-            fresh = self._scratch[:nbytes]
-            self._pending = b"".join((self._pending, fresh)) if self._pending else bytes(fresh)
-            self._parse()
-        self._steer_reading()
+        if not self._ended:
+            self._intake.read(nbytes)
+            self._steer_reading()
 
-    def _parse(self) -> None:
-        """Take every whole frame out of what was read, as long as the limits allow."""
-        data, position, end = self._pending, 0, len(self._pending)
-        view = memoryview(data)
-        while end - position >= SIZE_BYTES and self._may_take():
-            size = int.from_bytes(data[position : position + SIZE_BYTES], "big", signed=True)
-            if not 0 < size <= self._limits.frame_bytes:
-                self._refuse(f"a frame of {size} bytes; at most {self._limits.frame_bytes} are allowed")
-                return
-            start = position + SIZE_BYTES
-            if size > PLAIN_FRAME_BYTES and end - start >= 2 and data[start : start + 2] != PRODUCE_KEY:
-                self._refuse(f"a frame of {size} bytes without records; at most {PLAIN_FRAME_BYTES} are allowed")
-                return
-            if size <= end - start:
-                position = start + size
-                self._take_frame(view[start:position], self._claim_read(size))
-            elif size > SCRATCH_BYTES and end - start >= LARGE_FROM_BYTES:
-                self._begin_large_frame(size, data[start:])
-                position = end
-            else:
-                break
-            if self._ended:
-                return
-        self._pending = data[position:] if position else data
-
-    def _claim_read(self, size: int) -> Claim | None:
-        """Count a frame that was read as a whole."""
-        if size <= SCRATCH_BYTES:
-            self._budget.add_small(size)
-            return None
-        claim = Claim(self._budget, self._budget_granted)
-        claim.take(size)
-        return claim
-
-    def _begin_large_frame(self, size: int, head: bytes) -> None:
-        """Its further bytes go straight into a buffer of their own, as far as the budget has room for them."""
-        large = self._large = _LargeFrame(size, Claim(self._budget, self._budget_granted))
-        if large.claim.ask(large.next_step):
-            large.grow()
-            large.fill(head)
-        else:
-            self._head = head
-
-    def _budget_granted(self) -> None:
-        large = self._large
-        assert large is not None
-        large.grow()
-        if self._head:
-            large.fill(self._head)
-            self._head = b""
+    def may_read_on(self) -> None:
         self.last_active_s = self._loop.time()
         self._steer_reading()
 
-    def _may_take(self) -> bool:
+    def may_take(self) -> bool:
         return (
             self._writable
             and not self._draining
-            and self._large is None
             and len(self._slots) < MAX_REQUESTS_IN_FLIGHT
             and self._queued_alone < MAX_QUEUED_ALONE
             and self._bytes_in_flight < self._limits.connection_bytes
@@ -267,21 +158,20 @@ class Connection(asyncio.BufferedProtocol):
         """Something has room again: take frames that were read already, then read on."""
         if self._ended:
             return
-        if self._pending:
-            self._parse()
+        self._intake.take_frames()
         self._steer_reading()
 
     def _steer_reading(self) -> None:
         if self._transport is None or self._ended:
             return
-        large = self._large
-        wanted = self._may_take() if large is None else large.has_room and not self._draining
+        intake = self._intake
+        wanted = intake.has_room and not self._draining if intake.is_in_large_frame else self.may_take()
         if wanted and not self._reading:
             self._transport.resume_reading()
         elif not wanted and self._reading:
             self._transport.pause_reading()
         self._reading = wanted
-        if not wanted and large is None and self._budget.is_full and not self._starved:
+        if not wanted and not intake.is_in_large_frame and self._budget.is_full and not self._starved:
             self._starved = True
             self._registry.wait_for_budget(self)
 
@@ -291,7 +181,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # Requests
 
-    def _take_frame(self, frame: memoryview, claim: Claim | None) -> None:
+    def take_frame(self, frame: memoryview, claim: Claim | None) -> bool:
         """Its bytes are in the budget already; they go back when its answer is written."""
         slot = _Slot(len(frame), claim)
         self._bytes_in_flight += slot.frame_bytes
@@ -300,26 +190,34 @@ class Connection(asyncio.BufferedProtocol):
             routed = self._router.route(frame)
         except WireError as error:
             self._uncharge(slot)
-            self._refuse(str(error))
-            return
+            self.refuse(str(error))
+            return False
         if not routed.route.keeps_frame:
             self._uncharge(slot)
-        turn = self._next_turn(routed)
-        header, route, request, version = routed
-        call = Call(version, header.client_id, self._listener, self.peer, turn)
-        if route.begin is not None:
+        call = Call(routed.version, routed.header.client_id, self._listener, self.peer, self._next_turn(routed))
+        if not self._begin(slot, routed, call):
+            self._spawn(slot, routed, call)
+        return not self._ended
 
-            def done(answer: Any) -> None:
-                try:
-                    self._answer(slot, routed, answer)
-                except Exception:  # noqa: BLE001 - others' answers come behind this one
-                    self._uncharge(slot)
-                    self._blame_us(routed)
+    def _begin(self, slot: _Slot, routed: Routed, call: Call) -> bool:
+        """Take the way without a task, where the route has one and the request need not wait."""
+        begin = routed.route.begin
+        if begin is None:
+            return False
 
-            if route.begin(self._services, request, call, done):
-                return
+        def done(answer: Any) -> None:
+            try:
+                self._answer(slot, routed, answer)
+            except Exception:  # noqa: BLE001 - others' answers come behind this one
+                self._uncharge(slot)
+                self._blame_us(routed)
+
+        return begin(self._services, routed.request, call, done)
+
+    def _spawn(self, slot: _Slot, routed: Routed, call: Call) -> None:
+        route = routed.route
         if route.one_at_a_time:
-            slot.turn = turn
+            slot.turn = call.turn
             self._queued_alone += 1
         task = self._loop.create_task(self._run(slot, routed, call))
         self._tasks.add(task)
@@ -343,14 +241,14 @@ class Connection(asyncio.BufferedProtocol):
             self._answer(slot, routed, await route.handler(self._services, request, call))
         except InklessError as error:
             self._uncharge(slot)
-            self._refuse(f"{route.api.name}: {error}")
+            self.refuse(f"{route.api.name}: {error}")
         except Exception:  # noqa: BLE001 - a mistake of ours must cost this connection and nothing else
             self._uncharge(slot)
             self._blame_us(routed)
 
     def _blame_us(self, routed: Routed) -> None:
         log.exception("%s: %s version %d failed", self.peer, routed.route.api.name, routed.version)
-        self._refuse(f"{routed.route.api.name} failed")
+        self.refuse(f"{routed.route.api.name} failed")
 
     def _answer(self, slot: _Slot, routed: Routed, answer: Any) -> None:
         """Put an answer into its slot; all that are ready in this turn of the loop are written at its end."""
@@ -361,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         header, route, _, version = routed
         if answer is CLOSE:
             self._uncharge(slot)
-            self._refuse(f"{route.api.name} failed, and its client waits for no answer")
+            self.refuse(f"{route.api.name} failed, and its client waits for no answer")
             return
         slot.answer = [] if answer is None else encode_response(header.correlation_id, answer, version, route.api)
         if not self._flush_soon:
@@ -415,7 +313,7 @@ class Connection(asyncio.BufferedProtocol):
                 turn.pass_on()
             self._held_turns.clear()
 
-    def _refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Close this connection, with one line in the log."""
         if not self._ended:
             log.warning("closing the connection of %s: %s", self.peer, reason)
@@ -430,7 +328,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def is_stalled(self) -> bool:
         """Whether it is the client's turn: to send the rest of a frame, or to read its answers."""
-        return not self._writable or (self._reading and (self._large is not None or bool(self._pending)))
+        return not self._writable or (self._reading and self._intake.is_mid_frame)
 
     def note_progress(self) -> None:
         """A client that reads slowly is active all the same."""

@@ -6,7 +6,8 @@ import socket
 from collections.abc import Sequence
 
 from inkless.broker.budget import Budget
-from inkless.broker.connection import SCRATCH_BYTES, Connection, Limits
+from inkless.broker.connection import Connection, Limits
+from inkless.broker.intake import SCRATCH_BYTES
 from inkless.broker.registry import Registry
 from inkless.broker.router import Router
 from inkless.broker.services import Services
