@@ -7,8 +7,9 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
+from typing import Any
 
 import uvloop
 
@@ -44,8 +45,6 @@ from inkless.storage.retrying import RetryingStore
 
 log = logging.getLogger(__name__)
 
-READ_THREADS = 4
-WRITE_THREADS = 4
 RETRY_FIRST_S = 0.1
 RETRY_LAST_S = 2.0
 STORE_TIMEOUT_S = 30.0
@@ -119,6 +118,14 @@ class Broker:
         self._parts = AsyncExitStack()
         self._tasks = TaskSet()
 
+    def keep_running(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run a loop of the background until the broker ends."""
+        self._tasks.spawn(work, name)
+
+    def take_over(self, parts: AsyncExitStack) -> None:
+        """From now on the broker closes what it is made of."""
+        self._parts = parts
+
     async def wait_closed_by_itself(self) -> None:
         """Returns when the broker can't go on, because another one has taken its node id."""
         await self.services.writer.fenced.wait()
@@ -153,59 +160,74 @@ async def start_broker(settings: Settings) -> Broker:
             parts.callback(sock.close)
         listeners = bound(settings.listeners, sockets)
         plane = await open_plane(settings, clock, parts)
-        reading, writing = ThreadExecutor("store-read", READ_THREADS), ThreadExecutor("store-write", WRITE_THREADS)
-        parts.callback(reading.close)
-        parts.callback(writing.close)
-        store = open_store(settings, clock, reading, writing)
+        store = open_store(settings, clock, _threads("store-read", 4, parts), _threads("store-write", 4, parts))
         parts.callback(store.close)
         await ensure_sole_tenant(store, plane.cluster_id)
         endpoints = tuple(_endpoint(settings, listener) for listener in listeners)
         epoch = await _register(settings, plane, endpoints)
-        decoding = ThreadExecutor("decode", 1)
-        parts.callback(decoding.close)
-        cache = BlockCache(store, settings.consume_cache_max_bytes, settings.consume_cache_block_bytes)
-        parts.push_async_callback(cache.close)
         tails, signals = Tails(KEEP_COORDINATES_MS), Signals()
-        reader = Reader(plane, store, cache, tails, signals, clock)
-        writer = Writer(plane, store, clock, epoch, reader.committed, _writer_limits(settings))
-        parts.push_async_callback(writer.close)
-        catalog = Catalog(plane, settings.message_max_bytes)
-        await catalog.load()
-        services = Services(
-            Identity(
-                settings.node_id, plane.cluster_id, settings.broker_rack, {end.listener: end for end in endpoints}
-            ),
-            _policy(settings),
-            plane,
-            catalog,
-            writer,
-            reader,
-            Sessions(
-                settings.max_incremental_fetch_session_cache_slots,
-                lambda: int.from_bytes(clock.random_bytes(SESSION_ID_BYTES)) & 0x7FFFFFFF,
-            ),
-            ProducerIds(plane, clock, settings.producer_id_expiration_ms),
-            decoding,
-            clock,
-        )
-        server = Server(
-            services,
-            ROUTER,
-            Limits(settings.socket_request_max_bytes, settings.connection_bytes_in_flight),
-            max_connections=settings.max_connections,
-            request_bytes=settings.request_bytes_in_flight,
-            idle_s=settings.connections_max_idle_ms / 1000,
-            clock=clock,
-        )
+        services = await _services(settings, clock, plane, store, epoch, endpoints, tails, signals, parts)
+        server = _server(settings, services)
         broker = Broker(settings, services, server, listeners)
-        housekeeping = Housekeeping(plane, catalog, reader, clock)
-        feed = Feed(plane, tails, signals, clock, housekeeping.topics_at)
-        writer.start()
-        broker._tasks.spawn(feed.run(), "feed")
-        broker._tasks.spawn(housekeeping.run(), "housekeeping")
+        housekeeping = Housekeeping(plane, services.catalog, services.reader, clock)
+        services.writer.start()
+        broker.keep_running(Feed(plane, tails, signals, clock, housekeeping.topics_at).run(), "feed")
+        broker.keep_running(housekeeping.run(), "housekeeping")
         await server.start(listeners, sockets)
-        broker._parts = parts.pop_all()
+        broker.take_over(parts.pop_all())
         return broker
+
+
+def _threads(name: str, count: int, parts: AsyncExitStack) -> ThreadExecutor:
+    executor = ThreadExecutor(name, count)
+    parts.callback(executor.close)
+    return executor
+
+
+async def _services(
+    settings: Settings,
+    clock: Clock,
+    plane: ControlPlane,
+    store: ObjectStore,
+    epoch: BrokerEpoch,
+    endpoints: tuple[Endpoint, ...],
+    tails: Tails,
+    signals: Signals,
+    parts: AsyncExitStack,
+) -> Services:
+    cache = BlockCache(store, settings.consume_cache_max_bytes, settings.consume_cache_block_bytes)
+    parts.push_async_callback(cache.close)
+    reader = Reader(plane, store, cache, tails, signals, clock)
+    writer = Writer(plane, store, clock, epoch, reader.committed, _writer_limits(settings))
+    parts.push_async_callback(writer.close)
+    catalog = Catalog(plane, settings.message_max_bytes)
+    await catalog.load()
+    ends = {end.listener: end for end in endpoints}
+    slots = settings.max_incremental_fetch_session_cache_slots
+    return Services(
+        Identity(settings.node_id, plane.cluster_id, settings.broker_rack, ends),
+        _policy(settings),
+        plane,
+        catalog,
+        writer,
+        reader,
+        Sessions(slots, lambda: int.from_bytes(clock.random_bytes(SESSION_ID_BYTES)) & 0x7FFFFFFF),
+        ProducerIds(plane, clock, settings.producer_id_expiration_ms),
+        _threads("decode", 1, parts),
+        clock,
+    )
+
+
+def _server(settings: Settings, services: Services) -> Server:
+    return Server(
+        services,
+        ROUTER,
+        Limits(settings.socket_request_max_bytes, settings.connection_bytes_in_flight),
+        max_connections=settings.max_connections,
+        request_bytes=settings.request_bytes_in_flight,
+        idle_s=settings.connections_max_idle_ms / 1000,
+        clock=services.clock,
+    )
 
 
 def _endpoint(settings: Settings, listener: Listener) -> Endpoint:
