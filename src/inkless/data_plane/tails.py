@@ -61,7 +61,7 @@ class Tail:
 
 
 class Tails:
-    """All tails of this broker, bounded; the partition fetched least recently goes first.
+    """All tails of this broker, bounded; the one that is known longest goes first.
 
     `keep_ms` is half the grace period: an object that these coordinates name may die no sooner (rule 3).
     """

@@ -214,7 +214,7 @@ class Settings:
     drain_timeout_ms: int = declare(
         "inkless.drain.timeout.ms",
         kinds.whole(0, 600_000),
-        4000,
+        3500,
         "How long a broker that was told to stop goes on answering what it has accepted.",
     )
     log_level: str = declare(
