@@ -20,6 +20,7 @@ from inkless.control_plane.sequences import (
     last_sequence,
 )
 from inkless.control_plane.sqlite.connection import Cursor, one
+from inkless.control_plane.sqlite.object_ids import object_id
 from inkless.control_plane.sqlite.statements import sql
 from inkless.control_plane.values import (
     BatchCommit,
@@ -29,7 +30,7 @@ from inkless.control_plane.values import (
     ObjectResult,
     ObjectStatus,
 )
-from inkless.core.errors import BrokerFenced, ErrorKind
+from inkless.core.errors import BrokerFenced, ControlPlaneError, ErrorKind
 from inkless.core.ids import TopicId
 
 _KNOWN = struct.Struct(">iiqq")
@@ -73,15 +74,13 @@ class Commit:
         return results
 
     def _commit_object(self, item: ObjectCommit) -> ObjectResult:
-        stored = find_result(self._cursor, item.key)
+        stored, refused = find_result(self._cursor, item.key)
         if stored is not None:
             return stored
-        if one(self._cursor, sql("condemned_find"), (item.key,)):
+        if refused:
             return ObjectResult(ObjectStatus.CONDEMNED)
         results = tuple([self._commit_batch(batch) for batch in item.batches])
         self._insert_object(item, results)
-        encoded = encode_results(results)
-        self._cursor.execute(sql("commit_result_insert"), (item.key, self._now_ms, encoded))
         return ObjectResult(ObjectStatus.COMMITTED, results)
 
     def _commit_batch(self, batch: BatchCommit) -> BatchResult:
@@ -152,9 +151,9 @@ class Commit:
     def _insert_object(self, item: ObjectCommit, results: tuple[BatchResult, ...]) -> None:
         made = list(coordinates_of(item, results))
         retired_ms = None if made else self._now_ms
-        row = (item.key, item.size, len(made), self._now_ms, retired_ms)
-        object_id = self._cursor.execute(sql("object_insert"), row).lastrowid
-        assert object_id is not None
+        number = object_id(item.key)
+        row = (number, item.key, item.size, len(made), self._now_ms, retired_ms, encode_results(results))
+        self._cursor.execute(sql("object_insert"), row)
         for name, coordinate in made:
             partition = self._partition(*name)
             assert partition is not None
@@ -164,7 +163,7 @@ class Commit:
                     partition.pid,
                     coordinate.base_offset,
                     coordinate.last_offset,
-                    object_id,
+                    number,
                     coordinate.position,
                     coordinate.size,
                     coordinate.max_timestamp,
@@ -184,13 +183,14 @@ class Commit:
                 for pid, p in sorted(self._touched.items())
             ],
         )
-        cursor.executemany(
-            sql("producer_put"),
-            [
-                (pid, producer_id, state.epoch, pack_known(state.known), self._now_ms)
-                for (pid, producer_id), state in sorted(self._advanced_producers.items())
-            ],
-        )
+        if self._advanced_producers:
+            cursor.executemany(
+                sql("producer_put"),
+                [
+                    (pid, producer_id, state.epoch, pack_known(state.known), self._now_ms)
+                    for (pid, producer_id), state in sorted(self._advanced_producers.items())
+                ],
+            )
 
 
 def check_epoch(cursor: Cursor, broker: BrokerEpoch) -> None:
@@ -200,9 +200,15 @@ def check_epoch(cursor: Cursor, broker: BrokerEpoch) -> None:
         raise BrokerFenced(f"node {broker.node_id} has {held}, this broker has epoch {broker.epoch}")
 
 
-def find_result(cursor: Cursor, key: str) -> ObjectResult | None:
-    row = one(cursor, sql("commit_result_find"), (key,))
-    return None if row is None else ObjectResult(ObjectStatus.COMMITTED, decode_results(row[0]))
+def find_result(cursor: Cursor, key: str) -> tuple[ObjectResult | None, bool]:
+    """What a commit of this key has answered, if there was one; and whether a commit of it must be refused."""
+    names = {"key": key, "object_id": object_id(key)}
+    condemned, held_key, results = one(cursor, sql("object_for_commit"), names)
+    if held_key != key:
+        return None, bool(condemned) or held_key is not None
+    if results is None:
+        raise ControlPlaneError(f"{key} was committed, but what that answered is forgotten")
+    return ObjectResult(ObjectStatus.COMMITTED, decode_results(results)), False
 
 
 def encode_results(results: tuple[BatchResult, ...]) -> str:

@@ -55,7 +55,8 @@ class SqlitePlane:
         self._poll_interval_s = poll_interval_s
         self._producer_expiration_ms = producer_expiration_ms
         self._result_retention_ms = result_retention_ms
-        self._tidied_up_to = (-1, -1)
+        self._producers_seen = (-1, -1)
+        self._results_forgotten = -1
 
     @classmethod
     async def open(
@@ -104,7 +105,7 @@ class SqlitePlane:
 
     async def condemn(self, key: str) -> ObjectResult | None:
         def work(cursor: Cursor) -> ObjectResult | None:
-            stored = find_result(cursor, key)
+            stored, _ = find_result(cursor, key)
             if stored is None:
                 cursor.execute(sql("condemned_insert"), (key, self._clock.now_ms()))
             return stored
@@ -180,27 +181,35 @@ class SqlitePlane:
 
     async def tidy(self) -> int:
         await self._file.checkpoint()
-        now_ms = self._clock.now_ms()
-        before_ms = now_ms - self._producer_expiration_ms
-        pid, producer_id = self._tidied_up_to
-        scan = {"pid": pid, "producer_id": producer_id, "limit": TIDY_ROWS}
-        seen = await self._file.read(lambda cursor: cursor.execute(sql("producer_scan"), scan).fetchall())
-        self._tidied_up_to = (seen[-1][0], seen[-1][1]) if len(seen) == TIDY_ROWS else (-1, -1)
-        expired = [(row[0], row[1], before_ms) for row in seen if row[2] < before_ms]
-        results = {"limit": TIDY_ROWS, "before_ms": now_ms - self._result_retention_ms}
-
-        def old_result(cursor: Cursor) -> bool:
-            row = one(cursor, sql("commit_result_oldest"))
-            return row is not None and row[0] < results["before_ms"]
-
-        if not expired and not await self._file.read(old_result):
+        producers, results = await self._expired_producers(), await self._old_results()
+        if not producers and not results:
             return 0
 
         def forget(cursor: Cursor) -> int:
-            cursor.executemany(sql("producer_delete"), expired)
-            return len(expired) + cursor.execute(sql("commit_result_expire"), results).rowcount
+            cursor.executemany(sql("producer_delete"), producers)
+            cursor.executemany(sql("object_forget_results"), results)
+            return len(producers) + len(results)
 
         return await self._file.write(forget)
+
+    async def _expired_producers(self) -> list[tuple[int, int, int]]:
+        """Producers that have not written for long, among the next rows of a scan that goes round and round."""
+        before_ms = self._clock.now_ms() - self._producer_expiration_ms
+        pid, producer_id = self._producers_seen
+        place = {"pid": pid, "producer_id": producer_id, "limit": TIDY_ROWS}
+        seen = await self._file.read(lambda cursor: cursor.execute(sql("producer_scan"), place).fetchall())
+        self._producers_seen = (seen[-1][0], seen[-1][1]) if len(seen) == TIDY_ROWS else (-1, -1)
+        return [(row[0], row[1], before_ms) for row in seen if row[2] < before_ms]
+
+    async def _old_results(self) -> list[tuple[int]]:
+        """Objects whose commit was so long ago that nobody asks for its result any more."""
+        before_ms = self._clock.now_ms() - self._result_retention_ms
+        place = {"after": self._results_forgotten, "limit": TIDY_ROWS}
+        seen = await self._file.read(lambda cursor: cursor.execute(sql("object_scan"), place).fetchall())
+        old = [row[0] for row in seen if row[1] < before_ms]
+        if len(old) == len(seen) and old:
+            self._results_forgotten = old[-1]
+        return [(number,) for number in old]
 
     async def close(self) -> None:
         self._file.close()

@@ -1,1 +1,1 @@
-INSERT INTO objects (key, size, coordinates, committed_ms, retired_ms) VALUES (?, ?, ?, ?, ?)
+INSERT INTO objects (object_id, key, size, coordinates, committed_ms, retired_ms, results) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -40,14 +40,16 @@ CREATE TABLE partitions (
     UNIQUE (topic_id, partition)
 );
 
--- `coordinates` counts the rows that refer to the object; at 0 it may die after the grace period.
+-- `object_id` is made from the key. `coordinates` counts the rows that refer to the object; at 0 it may die after the
+-- grace period. `results` is what the commit answered, kept for a writer that lost the answer.
 CREATE TABLE objects (
     object_id    INTEGER PRIMARY KEY,
-    key          TEXT    NOT NULL UNIQUE,
+    key          TEXT    NOT NULL,
     size         INTEGER NOT NULL,
     coordinates  INTEGER NOT NULL,
     committed_ms INTEGER NOT NULL,
-    retired_ms   INTEGER
+    retired_ms   INTEGER,
+    results      TEXT
 );
 
 -- `running_max` is the largest timestamp from the partition's first record to this row: it never falls, so a
@@ -67,13 +69,6 @@ CREATE TABLE coordinates (
     inline          BLOB,
     PRIMARY KEY (pid, base_offset)
 ) WITHOUT ROWID;
-
-CREATE TABLE commit_results (
-    result_id    INTEGER PRIMARY KEY,
-    key          TEXT    NOT NULL UNIQUE,
-    committed_ms INTEGER NOT NULL,
-    results      TEXT    NOT NULL
-);
 
 CREATE TABLE condemned (
     key          TEXT    PRIMARY KEY,

@@ -1,1 +1,0 @@
-SELECT results FROM commit_results WHERE key = ?

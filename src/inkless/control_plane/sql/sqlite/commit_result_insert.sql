@@ -1,1 +1,0 @@
-INSERT INTO commit_results (key, committed_ms, results) VALUES (?, ?, ?)

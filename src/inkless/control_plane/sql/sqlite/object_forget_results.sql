@@ -1,0 +1,1 @@
+UPDATE objects SET results = NULL WHERE object_id = ?
