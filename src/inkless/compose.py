@@ -5,7 +5,6 @@ import gc
 import logging
 import resource
 import signal
-import sys
 import tempfile
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -53,7 +52,6 @@ KEEP_COORDINATES_MS = 30_000
 SESSION_ID_BYTES = 4
 GC_ALLOCATIONS = 50_000
 OTHER_FILES = 256
-SWITCH_INTERVAL_S = 0.0005
 ENOUGH_FILES = 8192
 
 
@@ -289,8 +287,6 @@ def serve(settings: Settings, on_ready: Callable[[Broker], None]) -> int:
     _raise_file_limit(settings.max_connections)
     # Requests leave little garbage in cycles; collecting what lives as long as the broker would cost the most.
     gc.freeze()
-    # A thread that comes back from a sync waits this long for the loop to let it go on.
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_ALLOCATIONS, 20, 50)
     return uvloop.run(_serve(settings, on_ready))
 
