@@ -4,6 +4,7 @@ Nothing here passes or fails: figures depend on the machine, so what counts is t
 """
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -12,11 +13,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 
+import inkless
 from bench import brokers, commits, growth, kafka_jars, memory, report, scenarios
 
 GROWTH, COMMITS = "growth", "commits"
@@ -71,15 +74,24 @@ def machine(folder: Path) -> str:
     lines = [
         f"{time.strftime('%Y-%m-%d %H:%M')}, {model}, {os.cpu_count()} cores, {gib:.0f} GiB, {platform.release()}, "
         f"Python {platform.python_version()}, librdkafka {confluent_kafka.libversion()[0]}, "
-        f"load average {os.getloadavg()[0]:.1f} before the run",
+        f"load average {os.getloadavg()[0]:.1f} before the run, source {source_digest()}",
         f"plain write into new page cache: {memory.page_cache_mb_per_cpu_s(folder):,.0f} MB per CPU-s"
         + (" (this machine hands free memory back to its host, see bench/memory.py)" * memory.is_handed_back()),
     ]
     return "\n".join([f"- {line}" for line in lines])
 
 
+def source_digest() -> str:
+    """Names the code that is measured; an editable install may change under a run."""
+    digest = hashlib.sha256()
+    root = Path(inkless.__file__).parent
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.sql")]):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def measure_broker(
-    start: Callable[[], brokers.Broker], names: list[str], lengths: scenarios.Lengths
+    start: Callable[[], brokers.Broker], names: list[str], lengths: scenarios.Lengths, failed: list[str]
 ) -> dict[str, float]:
     figures: dict[str, float] = {}
     os.sync()
@@ -87,29 +99,35 @@ def measure_broker(
     try:
         for name in names:
             tell(f"{broker.name}: {name}")
-            figures |= scenarios.SCENARIOS[name](broker, lengths)
+            try:
+                figures |= scenarios.SCENARIOS[name](broker, lengths)
+            except Exception as error:  # what was measured so far is worth keeping
+                failed.append(f"{broker.name}: {name} failed: {error}")
+                tell(failed[-1])
     finally:
         broker.stop()
     return figures
 
 
 def compare(options: argparse.Namespace, folder: Path, names: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Figures by broker, and what was skipped."""
+    """Figures by broker, and what was skipped or failed."""
     lengths = scenarios.QUICK if options.quick else scenarios.FULL
-    columns = {"Inkless": measure_broker(lambda: brokers.start_inkless(folder / "inkless"), names, lengths)}
+    notes: list[str] = []
+    columns = {"Inkless": measure_broker(lambda: brokers.start_inkless(folder / "inkless"), names, lengths, notes)}
     missing = "--no-kafka" if options.no_kafka else kafka_jars.ensure()
     if missing is not None:
-        return columns, [f"Apache Kafka skipped: {missing}"]
-    title = f"Kafka {kafka_jars.KAFKA_VERSION}"
-    columns[title] = measure_broker(lambda: brokers.start_kafka(folder / "kafka", flush=False), names, lengths)
-    columns[f"{title}, flushing"] = measure_broker(
-        lambda: brokers.start_kafka(folder / "kafka-flushing", flush=True), names, lengths
-    )
-    return columns, []
+        return columns, [*notes, f"Apache Kafka skipped: {missing}"]
+    for flush in (False, True):
+        title = f"Kafka {kafka_jars.KAFKA_VERSION}" + ", flushing" * flush
+        place = folder / ("kafka-flushing" if flush else "kafka")
+        columns[title] = measure_broker(partial(brokers.start_kafka, place, flush=flush), names, lengths, notes)
+    return columns, notes
 
 
 def main() -> None:
     options = parse()
+    brokers.end_with_brokers()
+    began_with = source_digest()
     wanted = options.only or list(PARTS)
     result: dict[str, Any] = {"quick": options.quick}
     folder = Path(tempfile.mkdtemp(prefix="inkless-bench-", dir=options.folder))
@@ -142,6 +160,8 @@ def main() -> None:
             print(f"## Cost of a commit\n\n{COMMITS_MEANING}\n\n{report.commits_table(costs, syncs)}\n", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if source_digest() != began_with:
+        print("**The source changed during this run: its parts measured different code. Don't keep it.**\n")
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=2) + "\n")
 

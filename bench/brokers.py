@@ -79,6 +79,11 @@ class Broker:
         self._log.close()
 
 
+def end_with_brokers() -> None:
+    """Let a SIGTERM unwind this process, so that no broker outlives it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def _answers(port: int) -> bool:
     try:
         with socket.create_connection((HOST, port), timeout=1) as sock:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from bench import memory
 from bench.brokers import Broker, start_inkless
 from bench.client import Client
 from bench.librdkafka import create_topic
@@ -56,7 +57,7 @@ class GrowthLengths:
     latency_s: float
 
 
-FULL = GrowthLengths(warm_up_s=2, window_s=3, windows=3, latency_s=10)
+FULL = GrowthLengths(warm_up_s=2, window_s=2, windows=3, latency_s=10)
 QUICK = GrowthLengths(warm_up_s=0.5, window_s=1, windows=1, latency_s=2)
 
 
@@ -92,7 +93,7 @@ def _rounds(
     broker: Broker, client: Client, depth: int, lengths: GrowthLengths
 ) -> list[tuple[Window, dict[str, float]]]:
     client.call("run", seconds=lengths.warm_up_s, depth=depth)
-    measured = []
+    measured: list[tuple[Window, dict[str, float]]] = []
     for _ in range(lengths.windows):
         with Window(broker) as window:
             part = client.call("run", seconds=lengths.window_s, depth=depth)
@@ -101,6 +102,7 @@ def _rounds(
 
 
 def _produce(broker: Broker, shape: Shape, lengths: GrowthLengths) -> Figures:
+    memory.settle()
     with _load(broker, shape, RECORD_BYTES, BATCH_RECORDS) as client:
         measured = _rounds(broker, client, shape.depth(IN_FLIGHT_BATCHES), lengths)
     written = [(window, part["requests"] * BATCH_BYTES / MB) for window, part in measured]
@@ -111,6 +113,7 @@ def _produce(broker: Broker, shape: Shape, lengths: GrowthLengths) -> Figures:
 
 
 def _small(broker: Broker, shape: Shape, lengths: GrowthLengths) -> Figures:
+    memory.settle()
     with _load(broker, shape, SMALL_BYTES, 1) as client:
         measured = _rounds(broker, client, shape.depth(IN_FLIGHT_SMALL), lengths)
     return {
@@ -139,6 +142,7 @@ def _fetch(broker: Broker, shape: Shape, lengths: GrowthLengths) -> Figures:
 
 
 def _latency(broker: Broker, shape: Shape, lengths: GrowthLengths) -> Figures:
+    memory.settle()
     syncs = fdatasync_ms(broker.folder, rounds=100)
     with (
         Client(

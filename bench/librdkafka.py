@@ -149,28 +149,34 @@ class BulkConsumer:
         places = [TopicPartition(self._topic, partition) for partition in self._partitions]
         started = time.monotonic()
         self._consumer.resume(places)
-        read = records_read = 0
-        while records_read < records:
-            messages = self._consumer.consume(min(500, records - records_read), QUIET_S)
+        read = self._take(records)
+        self._consumer.pause(places)
+        return {"bytes": read, "records": records, "seconds": time.monotonic() - started}
+
+    def reread(self, records: int, seconds: float) -> dict[str, Any]:
+        """Read the same first records again and again. Not paused between: librdkafka may resume too early."""
+        read = rounds = 0
+        started = time.monotonic()
+        while time.monotonic() < started + seconds:
+            self._consumer.assign([TopicPartition(self._topic, partition, 0) for partition in self._partitions])
+            read += self._take(records)
+            self._consumer.unassign()
+            rounds += 1
+        return {"bytes": read, "records": records * rounds, "seconds": time.monotonic() - started}
+
+    def _take(self, records: int) -> int:
+        """The bytes of so many records."""
+        read = taken = 0
+        while taken < records:
+            messages = self._consumer.consume(min(500, records - taken), QUIET_S)
             if not messages:
-                raise RuntimeError(f"nothing came for {QUIET_S} s after {records_read} of {records} records")
+                raise RuntimeError(f"nothing came for {QUIET_S} s after {taken} of {records} records")
             for message in messages:
                 if message.error() is not None:
                     raise RuntimeError(str(message.error()))
                 read += len(message.value() or b"")
-            records_read += len(messages)
-        self._consumer.pause(places)
-        return {"bytes": read, "records": records_read, "seconds": time.monotonic() - started}
-
-    def reread(self, records: int, seconds: float) -> dict[str, Any]:
-        """Read the same first records again and again."""
-        total = {"bytes": 0, "records": 0}
-        started = time.monotonic()
-        while time.monotonic() < started + seconds:
-            self._consumer.assign([TopicPartition(self._topic, partition, 0) for partition in self._partitions])
-            part = self.read(records)
-            total = {key: total[key] + part[key] for key in total}
-        return total | {"seconds": time.monotonic() - started}
+            taken += len(messages)
+        return read
 
     def close(self) -> None:
         self._consumer.close()

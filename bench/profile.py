@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench import memory, scenarios
-from bench.brokers import start_inkless
+from bench.brokers import end_with_brokers, start_inkless
 
 TOP = 40
 SAMPLES_PER_SECOND = 500
@@ -101,9 +101,9 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="windows as long as in a full run")
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep the samples there, for a flame graph")
     options = parser.parse_args()
+    end_with_brokers()
     folder = Path(tempfile.mkdtemp(prefix="inkless-profile-"))
-    if memory.is_handed_back():
-        memory.fill()
+    memory.settle()
     try:
         figures, summary = record(options, folder)
     finally:

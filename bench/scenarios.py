@@ -63,8 +63,6 @@ class Window:
         self.puts: int | None = None
 
     def __enter__(self) -> "Window":
-        if memory.is_handed_back():
-            memory.fill()
         self._puts_before = self._broker.puts()
         self._cpu_before = self._broker.cpu_s()
         self._began = time.perf_counter()
@@ -105,6 +103,7 @@ def produce(broker: Broker, lengths: Lengths) -> Figures:
         forget_peak(broker.pid)
         measured = []
         for _ in range(lengths.windows):
+            memory.settle()
             with Window(broker) as window:
                 parts = together(clients, "write", seconds=lengths.window_s, **share)
             measured.append((window, sum([part["bytes"] for part in parts]) / MB))
@@ -197,6 +196,7 @@ def small(broker: Broker, lengths: Lengths) -> Figures:
         client.call("run", seconds=lengths.warm_up_s, depth=SMALL_DEPTH)
         measured = []
         for _ in range(lengths.windows):
+            memory.settle()
             with Window(broker) as window:
                 part = client.call("run", seconds=lengths.window_s, depth=SMALL_DEPTH)
             measured.append((window, part["requests"]))
@@ -229,6 +229,7 @@ def _small_librdkafka(broker: Broker, lengths: Lengths) -> Figures:
 def latency(broker: Broker, lengths: Lengths) -> Figures:
     """1,000 records of 10 kB a second; fdatasync of the same filesystem before and after."""
     create_topic(broker.address, "latency", PARTITIONS)
+    memory.settle()
     syncs = fdatasync_ms(broker.folder)
     with (
         Client("stopwatch", address=broker.address, topic="latency", partitions=PARTITIONS, config={}) as consumer,

@@ -1,6 +1,8 @@
 """Every client reads from where it wants to, in pieces of any size, and waits at the tail without delay."""
 
 import statistics
+import subprocess
+import sys
 import time
 
 from client_port import Client
@@ -132,3 +134,21 @@ def test_waiting_at_the_tail(client: Client, topic: str) -> None:
     print([f"{delay_s * 1000:.1f} ms" for delay_s in delays_s])
     assert statistics.median(delays_s) < AT_ONCE_S
     assert max(delays_s) < LONG_WAIT_MS / 1000 / 2
+
+
+def test_an_assignment_without_an_offset_starts_where_the_reset_policy_says(address: str) -> None:
+    """In a process of its own: librdkafka crashes where OffsetFetch is not offered."""
+    program = """
+import sys
+from confluent_kafka import Consumer, Producer, TopicPartition
+address = sys.argv[1]
+producer = Producer({"bootstrap.servers": address})
+producer.produce("assigned-without-offset", b"first")
+assert producer.flush(20) == 0
+consumer = Consumer({"bootstrap.servers": address, "group.id": "g", "auto.offset.reset": "earliest"})
+consumer.assign([TopicPartition("assigned-without-offset", 0)])
+print(consumer.poll(20).value())
+consumer.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program, address], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "b'first'"), done.stderr

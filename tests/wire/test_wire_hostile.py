@@ -18,9 +18,13 @@ from inkless.wire.errors import WireError
 from inkless.wire.fetch import FetchRequest, FetchResponse
 from inkless.wire.find_coordinator import FindCoordinatorRequest
 from inkless.wire.frames import decode_request_header
+from inkless.wire.list_config_resources import ListConfigResourcesRequest
+from inkless.wire.list_transactions import ListTransactionsRequest
 from inkless.wire.metadata import MetadataRequest
+from inkless.wire.offset_fetch import OffsetFetchRequest
 from inkless.wire.primitives import encode_uvarint
 from inkless.wire.produce import ProduceRequest
+from inkless.wire.sasl_authenticate import SaslAuthenticateRequest
 
 MUTATIONS = 60
 TRUNCATIONS = 150
@@ -107,6 +111,10 @@ HUGE_VARINT = b"\xff\xff\xff\xff\x0f"
         pytest.param(MetadataRequest, 9, HUGE_VARINT + bytes(1000), id="compact array"),
         pytest.param(ProduceRequest, 3, struct.pack(">hhii", -1, 1, 1, HUGE), id="nested array"),
         pytest.param(FindCoordinatorRequest, 4, b"\0" + HUGE_VARINT + bytes(1000), id="string array"),
+        pytest.param(ListConfigResourcesRequest, 1, HUGE_VARINT + bytes(1000), id="int8 array"),
+        pytest.param(ListTransactionsRequest, 0, b"\x01" + HUGE_VARINT + bytes(1000), id="int64 array"),
+        pytest.param(SaslAuthenticateRequest, 0, struct.pack(">i", HUGE) + bytes(1000), id="bytes"),
+        pytest.param(SaslAuthenticateRequest, 2, HUGE_VARINT + bytes(1000), id="compact bytes"),
         pytest.param(FindCoordinatorRequest, 0, struct.pack(">h", 0x7FFF), id="string"),
         pytest.param(FindCoordinatorRequest, 0, struct.pack(">h", -2), id="string below null"),
         pytest.param(FindCoordinatorRequest, 3, HUGE_VARINT + bytes(1000), id="compact string"),
@@ -160,6 +168,10 @@ def test_a_varint_of_more_than_32_bits_is_refused(varint):
         pytest.param(MetadataRequest, 0, struct.pack(">i", -1), id="array not nullable yet"),
         pytest.param(FindCoordinatorRequest, 0, struct.pack(">h", -1), id="string"),
         pytest.param(FindCoordinatorRequest, 3, b"\0\0\0", id="compact string"),
+        pytest.param(SaslAuthenticateRequest, 0, struct.pack(">i", -1), id="bytes"),
+        pytest.param(SaslAuthenticateRequest, 2, b"\0\0", id="compact bytes"),
+        pytest.param(ListTransactionsRequest, 0, b"\x01\0\0", id="compact int64 array"),
+        pytest.param(OffsetFetchRequest, 1, struct.pack(">hi", 0, -1), id="second array not nullable yet"),
         pytest.param(FindCoordinatorRequest, 4, b"\0\x02\0\0", id="compact string in an array"),
         pytest.param(ApiVersionsResponse, 3, b"\0\0\x01" + bytes(4) + b"\x01\x00\x01\x00", id="tagged array"),
     ],

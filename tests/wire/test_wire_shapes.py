@@ -1,6 +1,7 @@
-"""How shapes are declared and read, and the wire types that no served message uses yet."""
+"""How shapes are declared and read, and values that random messages don't reach."""
 
 import io
+import math
 
 import pytest
 from hypothesis import given
@@ -11,17 +12,14 @@ from kio.serial import entity_writer
 from kio.serial.writers import write_unsigned_varint
 
 from inkless.wire.codec import decoder, encoder
+from inkless.wire.consumer_group_describe import Member
+from inkless.wire.describe_client_quotas import DescribeClientQuotasResponse, EntryData, ValueData
 from inkless.wire.fetch import PartitionData
+from inkless.wire.join_group import JoinGroupResponse
+from inkless.wire.offset_fetch import OffsetFetchRequest
 from inkless.wire.primitives import decode_uvarint, encode_uvarint
-from inkless.wire.shape import binary, int16, int64, message, nullable_string, parse_versions
-
-
-@message(flexible_from=2)
-class SaslAuthenticateResponse:
-    error_code: int = int16()
-    error_message: str | None = nullable_string()
-    auth_bytes: bytes = binary()
-    session_lifetime_ms: int = int64("1+")
+from inkless.wire.sasl_authenticate import SaslAuthenticateResponse
+from inkless.wire.shape import parse_versions
 
 
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 16_383, 70_000])
@@ -72,3 +70,24 @@ def test_messages_are_slotted_and_keep_their_lists_apart():
 def test_functions_are_compiled_once():
     assert decoder(SaslAuthenticateResponse, 1) is decoder(SaslAuthenticateResponse, 1)
     assert encoder(SaslAuthenticateResponse, 1) is encoder(SaslAuthenticateResponse, 1)
+
+
+def test_inner_structs_are_there_from_the_start_and_kept_apart():
+    one, two = Member(), Member()
+    assert one == two
+    assert one.assignment is not one.target_assignment
+    assert one.assignment is not two.assignment
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_quota_that_is_not_a_number_stays_one(version):
+    entry = EntryData(values=[ValueData(key="k", value=math.nan)])
+    encoded = b"".join(encoder(DescribeClientQuotasResponse, version)(DescribeClientQuotasResponse(entries=[entry])))
+    decoded, _ = decoder(DescribeClientQuotasResponse, version)(memoryview(encoded), 0)
+    assert math.isnan(decoded.entries[0].values[0].value)
+
+
+def test_defaults_can_be_sent_in_versions_without_null():
+    assert b"".join(encoder(OffsetFetchRequest, 1)(OffsetFetchRequest())) == bytes(6)
+    assert JoinGroupResponse().protocol_name == ""
+    assert OffsetFetchRequest().topics is not OffsetFetchRequest().topics

@@ -1,11 +1,13 @@
 """The tables of APIs and error codes, against kio's, kafka-python's and the ranges of Apache Kafka 4.2."""
 
+from kio.index import load_request_schema
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.schema.index import api_key_map
-from wire_oracles import kafka_python_class
+from wire_oracles import KAFKA_PYTHON_HAS_NO_API, kafka_python_class
 
 from inkless.wire.api import APIS, ApiKey
 from inkless.wire.error_codes import RETRIABLE, ErrorCode
+from inkless.wire.shape import NEVER_FLEXIBLE
 
 RANGES = {
     "Produce": (3, 13, 9),
@@ -21,6 +23,36 @@ RANGES = {
     "DescribeCluster": (0, 2, 0),
     "DescribeTopicPartitions": (0, 0, 0),
     "FindCoordinator": (0, 6, 3),
+    "OffsetCommit": (2, 10, 8),
+    "OffsetFetch": (1, 10, 6),
+    "JoinGroup": (0, 9, 6),
+    "Heartbeat": (0, 4, 4),
+    "LeaveGroup": (0, 5, 4),
+    "SyncGroup": (0, 5, 4),
+    "DescribeGroups": (0, 6, 5),
+    "ListGroups": (0, 5, 3),
+    "SaslHandshake": (0, 1, NEVER_FLEXIBLE),
+    "DeleteRecords": (0, 2, 2),
+    "DescribeAcls": (1, 3, 2),
+    "DescribeConfigs": (1, 4, 4),
+    "AlterConfigs": (0, 2, 2),
+    "DescribeLogDirs": (1, 4, 2),
+    "SaslAuthenticate": (0, 2, 2),
+    "DeleteGroups": (0, 2, 2),
+    "ElectLeaders": (0, 2, 2),
+    "IncrementalAlterConfigs": (0, 1, 1),
+    "ListPartitionReassignments": (0, 0, 0),
+    "OffsetDelete": (0, 0, NEVER_FLEXIBLE),
+    "DescribeClientQuotas": (0, 1, 1),
+    "DescribeUserScramCredentials": (0, 0, 0),
+    "DescribeProducers": (0, 0, 0),
+    "DescribeTransactions": (0, 0, 0),
+    "ListTransactions": (0, 1, 0),
+    "ConsumerGroupHeartbeat": (0, 1, 0),
+    "ConsumerGroupDescribe": (0, 1, 0),
+    "GetTelemetrySubscriptions": (0, 0, 0),
+    "PushTelemetry": (0, 0, 0),
+    "ListConfigResources": (0, 1, 0),
 }
 
 
@@ -33,7 +65,10 @@ def test_keys_names_and_messages_belong_together():
         assert key == api.key
         assert api.request.__name__ == f"{api.name}Request"
         assert api.response.__name__ == f"{api.name}Response"
-        assert key == kafka_python_class(api.request.__name__).API_KEY
+        assert key == load_request_schema(key, api.max_version).__api_key__
+        assert load_request_schema(key, api.max_version).__name__ == api.request.__name__
+        if api.name not in KAFKA_PYTHON_HAS_NO_API:
+            assert key == kafka_python_class(api.request.__name__).API_KEY
 
 
 def test_served_versions_are_those_of_the_range():

@@ -5,6 +5,7 @@ the field names of Kafka's own schemas. From the tree are built: kio's entity, k
 """
 
 import datetime
+import functools
 import io
 import random
 import types
@@ -24,20 +25,32 @@ from inkless.wire.shape import Shape
 with warnings.catch_warnings():
     # It reads its schemas in a way that Python has deprecated.
     warnings.simplefilter("ignore", DeprecationWarning)
-    from kafka.protocol import admin, consumer, metadata, producer
+    from kafka.protocol import admin, consumer, metadata, producer, sasl
     from kafka.protocol.api_message import ApiMessage
 
+# Names and newest versions, all of them from 0 on.
+KAFKA_PYTHON_HAS_NO_API = {
+    "ConsumerGroupHeartbeat": 1,
+    "ConsumerGroupDescribe": 1,
+    "GetTelemetrySubscriptions": 0,
+    "PushTelemetry": 0,
+}
 # What an oracle can't do, by (message, version), with the reason. Everything else is compared with it.
 KIO_LACKS: dict[tuple[str, int], str] = {}
-KAFKA_PYTHON_LACKS: dict[tuple[str, int], str] = {}
+KAFKA_PYTHON_LACKS: dict[tuple[str, int], str] = {
+    (name + kind, version): "kafka-python has no such API"
+    for name, newest in KAFKA_PYTHON_HAS_NO_API.items()
+    for kind in ("Request", "Response")
+    for version in range(newest + 1)
+}
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MILLISECOND = datetime.timedelta(milliseconds=1)
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 LENGTHS = (0, 1, 5, 126, 127, 128, 300)
 RECORD_SIZES = (0, 1, 126, 127, 16_382, 16_383, 20_000)
-# Kafka's names that kafka-python changed, because it gives them another type: a set of bits.
-KAFKA_PYTHON_BITS = {"cluster_authorized_operations", "topic_authorized_operations"}
+# Kafka's names that kafka-python shortened, where it gives them another type: a set of bits.
+KAFKA_PYTHON_SHORTENS = {"cluster_authorized_operations", "topic_authorized_operations"}
 
 
 @dataclass(frozen=True)
@@ -68,12 +81,14 @@ CASES = _cases()
 # --- random trees ---------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def wire_name(field: Field) -> str:
     """kio drops the unit from durations and times."""
     kind = field.metadata.get("kafka_type", "")
     return f"{field.name}_ms" if kind.startswith(("timedelta", "datetime")) else field.name
 
 
+@functools.cache
 def split_type(field: Field) -> tuple[Any, bool, bool]:
     """The type without its wrappings, whether it is an array, and whether it can be None."""
     kind, nullable = field.type, False
@@ -96,6 +111,8 @@ def draw_field(field: Field, rng: random.Random, small: bool) -> Any:
     kafka_type = field.metadata.get("kafka_type")
     if nullable and kafka_type not in ("uuid", "datetime_i64") and rng.random() < 0.25:
         return None
+    if nullable and kafka_type == "datetime_i64" and rng.random() < 0.33:
+        return -1
     if not is_array:
         return draw_value(kind, kafka_type, rng, small)
     if is_dataclass(kind):
@@ -116,8 +133,12 @@ def draw_value(kind: Any, kafka_type: str | None, rng: random.Random, small: boo
             return int(rng.choice(list(ErrorCode)))
         case "timedelta_i32":
             return rng.choice((0, 1, -1, 2**31 - 1, -(2**31), rng.randrange(-(2**31), 2**31)))
+        case "timedelta_i64":
+            return rng.choice((0, 1, -1, rng.randrange(2**45)))
+        case "float64":
+            return rng.choice((0.0, 1.0, -1e300, float("inf"), rng.random()))
         case "datetime_i64":
-            return rng.choice((-1, 0, rng.randrange(2**42)))
+            return rng.choice((0, rng.randrange(2**42)))
         case "bool":
             return rng.random() < 0.5
         case "uuid":
@@ -125,6 +146,8 @@ def draw_value(kind: Any, kafka_type: str | None, rng: random.Random, small: boo
         case "string":
             length = rng.choice(LENGTHS[:3] if small else LENGTHS)
             return "".join(rng.choices("abcXYZ-._0é€🙂", k=length))
+        case "bytes":
+            return rng.randbytes(rng.choice(LENGTHS[:3] if small else LENGTHS))
         case "records":
             return rng.randbytes(rng.choice(RECORD_SIZES[:3] if small else RECORD_SIZES))
     raise AssertionError(f"kio has a type that the tests don't know: {kafka_type}")
@@ -171,7 +194,7 @@ def _kio_scalar(kind: Any, kafka_type: str | None, value: Any) -> Any:
     match kafka_type:
         case "error_code":
             return next(code for code in ErrorCode if code == value)
-        case "timedelta_i32":
+        case "timedelta_i32" | "timedelta_i64":
             return value * MILLISECOND
         case "datetime_i64":
             return None if value == -1 else EPOCH + value * MILLISECOND
@@ -196,7 +219,7 @@ def kio_decode(case: Case, encoded: bytes) -> Any:
 
 
 def kafka_python_class(name: str) -> Any:
-    for module in (admin, consumer, metadata, producer):
+    for module in (admin, consumer, metadata, producer, sasl):
         if (found := getattr(module, name, None)) is not None:
             return found
     raise LookupError(name)
@@ -220,10 +243,9 @@ def kafka_python_recode(case: Case, encoded: bytes) -> bytes:
 def _kafka_python_values(struct: Any, tree: dict[str, Any], version: int) -> dict[str, Any]:
     values = {}
     for name, value in tree.items():
-        if name in KAFKA_PYTHON_BITS and name not in struct.fields:
-            values["authorized_operations"] = {bit for bit in range(32) if value >> bit & 1}
-        else:
-            values[name] = _kafka_python_value(struct.fields[name], value, version)
+        shortened = name in KAFKA_PYTHON_SHORTENS and name not in struct.fields
+        their_name = "authorized_operations" if shortened else name
+        values[their_name] = _kafka_python_value(struct.fields[their_name], value, version)
     return values
 
 
@@ -239,6 +261,8 @@ def _kafka_python_value(field: Any, value: Any, version: int) -> Any:
         return [field.data_class(version=version, **_kafka_python_values(field, each, version)) for each in value]
     if isinstance(value, bytes) and field.type_str == "uuid":
         return None if value == bytes(16) else uuid.UUID(bytes=value)
+    if isinstance(value, int) and field.type_str == "bitfield":
+        return {bit for bit in range(32) if value >> bit & 1}
     return value
 
 

@@ -1,5 +1,6 @@
 """Every API that this broker serves. ApiVersions is derived from this table and from nothing else."""
 
+from inkless.broker.handlers.committed_offsets import offset_fetch
 from inkless.broker.handlers.fetch import fetch
 from inkless.broker.handlers.metadata import (
     describe_cluster,
@@ -30,6 +31,7 @@ ROUTER = Router(
         route(ApiKey.FETCH, fetch, one_at_a_time=True, abandonable=True),
         route(ApiKey.LIST_OFFSETS, list_offsets),
         route(ApiKey.METADATA, metadata),
+        route(ApiKey.OFFSET_FETCH, offset_fetch),
         route(ApiKey.FIND_COORDINATOR, find_coordinator),
         route(ApiKey.API_VERSIONS, api_versions),
         route(ApiKey.CREATE_TOPICS, create_topics),

@@ -1,23 +1,54 @@
-"""Kafka's APIs by key, and those served here: their messages and version ranges (Apache Kafka 4.2's)."""
+"""Kafka's APIs by key, and those spoken here: their messages and version ranges (Apache Kafka 4.2's)."""
 
 from dataclasses import dataclass
 from enum import IntEnum
+from types import ModuleType
 from typing import Any
 
 from inkless.wire import (
+    alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
+    delete_groups,
+    delete_records,
     delete_topics,
+    describe_acls,
+    describe_client_quotas,
     describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    describe_user_scram_credentials,
+    elect_leaders,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
+    heartbeat,
+    incremental_alter_configs,
     init_producer_id,
+    join_group,
+    leave_group,
+    list_config_resources,
+    list_groups,
     list_offsets,
+    list_partition_reassignments,
+    list_transactions,
     metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
     offset_for_leader_epoch,
     produce,
+    push_telemetry,
+    sasl_authenticate,
+    sasl_handshake,
+    sync_group,
 )
 from inkless.wire.shape import shape_of
 
@@ -120,7 +151,7 @@ class ApiKey(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API as served here."""
+    """One API as spoken here; which of them a broker serves is for its routes to say."""
 
     key: ApiKey
     name: str
@@ -137,65 +168,61 @@ class Api:
         return version >= self.flexible_from
 
 
-def _api(key: ApiKey, request: type[Any], response: type[Any], min_version: int, max_version: int) -> Api:
+def _api(key: ApiKey, module: ModuleType, min_version: int, max_version: int) -> Api:
+    """The API's name is that of its key, and its module has the two messages by that name."""
+    name = "".join(word.capitalize() for word in key.name.split("_"))
+    request, response = vars(module)[f"{name}Request"], vars(module)[f"{name}Response"]
     flexible_from = shape_of(request).flexible_from
     assert flexible_from is not None
     assert flexible_from == shape_of(response).flexible_from
-    name = request.__name__.removesuffix("Request")
     return Api(key, name, request, response, min_version, max_version, flexible_from)
 
 
 APIS: dict[int, Api] = {
     api.key: api
     for api in (
-        _api(ApiKey.PRODUCE, produce.ProduceRequest, produce.ProduceResponse, 3, 13),
-        _api(ApiKey.FETCH, fetch.FetchRequest, fetch.FetchResponse, 4, 18),
-        _api(ApiKey.LIST_OFFSETS, list_offsets.ListOffsetsRequest, list_offsets.ListOffsetsResponse, 1, 11),
-        _api(ApiKey.METADATA, metadata.MetadataRequest, metadata.MetadataResponse, 0, 13),
-        _api(
-            ApiKey.FIND_COORDINATOR,
-            find_coordinator.FindCoordinatorRequest,
-            find_coordinator.FindCoordinatorResponse,
-            0,
-            6,
-        ),
-        _api(ApiKey.API_VERSIONS, api_versions.ApiVersionsRequest, api_versions.ApiVersionsResponse, 0, 4),
-        _api(ApiKey.CREATE_TOPICS, create_topics.CreateTopicsRequest, create_topics.CreateTopicsResponse, 2, 7),
-        _api(ApiKey.DELETE_TOPICS, delete_topics.DeleteTopicsRequest, delete_topics.DeleteTopicsResponse, 1, 6),
-        _api(
-            ApiKey.INIT_PRODUCER_ID,
-            init_producer_id.InitProducerIdRequest,
-            init_producer_id.InitProducerIdResponse,
-            0,
-            5,
-        ),
-        _api(
-            ApiKey.OFFSET_FOR_LEADER_EPOCH,
-            offset_for_leader_epoch.OffsetForLeaderEpochRequest,
-            offset_for_leader_epoch.OffsetForLeaderEpochResponse,
-            2,
-            4,
-        ),
-        _api(
-            ApiKey.CREATE_PARTITIONS,
-            create_partitions.CreatePartitionsRequest,
-            create_partitions.CreatePartitionsResponse,
-            0,
-            3,
-        ),
-        _api(
-            ApiKey.DESCRIBE_CLUSTER,
-            describe_cluster.DescribeClusterRequest,
-            describe_cluster.DescribeClusterResponse,
-            0,
-            2,
-        ),
-        _api(
-            ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-            describe_topic_partitions.DescribeTopicPartitionsRequest,
-            describe_topic_partitions.DescribeTopicPartitionsResponse,
-            0,
-            0,
-        ),
+        _api(ApiKey.PRODUCE, produce, 3, 13),
+        _api(ApiKey.FETCH, fetch, 4, 18),
+        _api(ApiKey.LIST_OFFSETS, list_offsets, 1, 11),
+        _api(ApiKey.METADATA, metadata, 0, 13),
+        _api(ApiKey.OFFSET_COMMIT, offset_commit, 2, 10),
+        _api(ApiKey.OFFSET_FETCH, offset_fetch, 1, 10),
+        _api(ApiKey.FIND_COORDINATOR, find_coordinator, 0, 6),
+        _api(ApiKey.JOIN_GROUP, join_group, 0, 9),
+        _api(ApiKey.HEARTBEAT, heartbeat, 0, 4),
+        _api(ApiKey.LEAVE_GROUP, leave_group, 0, 5),
+        _api(ApiKey.SYNC_GROUP, sync_group, 0, 5),
+        _api(ApiKey.DESCRIBE_GROUPS, describe_groups, 0, 6),
+        _api(ApiKey.LIST_GROUPS, list_groups, 0, 5),
+        _api(ApiKey.SASL_HANDSHAKE, sasl_handshake, 0, 1),
+        _api(ApiKey.API_VERSIONS, api_versions, 0, 4),
+        _api(ApiKey.CREATE_TOPICS, create_topics, 2, 7),
+        _api(ApiKey.DELETE_TOPICS, delete_topics, 1, 6),
+        _api(ApiKey.DELETE_RECORDS, delete_records, 0, 2),
+        _api(ApiKey.INIT_PRODUCER_ID, init_producer_id, 0, 5),
+        _api(ApiKey.OFFSET_FOR_LEADER_EPOCH, offset_for_leader_epoch, 2, 4),
+        _api(ApiKey.DESCRIBE_ACLS, describe_acls, 1, 3),
+        _api(ApiKey.DESCRIBE_CONFIGS, describe_configs, 1, 4),
+        _api(ApiKey.ALTER_CONFIGS, alter_configs, 0, 2),
+        _api(ApiKey.DESCRIBE_LOG_DIRS, describe_log_dirs, 1, 4),
+        _api(ApiKey.SASL_AUTHENTICATE, sasl_authenticate, 0, 2),
+        _api(ApiKey.CREATE_PARTITIONS, create_partitions, 0, 3),
+        _api(ApiKey.DELETE_GROUPS, delete_groups, 0, 2),
+        _api(ApiKey.ELECT_LEADERS, elect_leaders, 0, 2),
+        _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, incremental_alter_configs, 0, 1),
+        _api(ApiKey.LIST_PARTITION_REASSIGNMENTS, list_partition_reassignments, 0, 0),
+        _api(ApiKey.OFFSET_DELETE, offset_delete, 0, 0),
+        _api(ApiKey.DESCRIBE_CLIENT_QUOTAS, describe_client_quotas, 0, 1),
+        _api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, describe_user_scram_credentials, 0, 0),
+        _api(ApiKey.DESCRIBE_CLUSTER, describe_cluster, 0, 2),
+        _api(ApiKey.DESCRIBE_PRODUCERS, describe_producers, 0, 0),
+        _api(ApiKey.DESCRIBE_TRANSACTIONS, describe_transactions, 0, 0),
+        _api(ApiKey.LIST_TRANSACTIONS, list_transactions, 0, 1),
+        _api(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer_group_heartbeat, 0, 1),
+        _api(ApiKey.CONSUMER_GROUP_DESCRIBE, consumer_group_describe, 0, 1),
+        _api(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, get_telemetry_subscriptions, 0, 0),
+        _api(ApiKey.PUSH_TELEMETRY, push_telemetry, 0, 0),
+        _api(ApiKey.LIST_CONFIG_RESOURCES, list_config_resources, 0, 1),
+        _api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, describe_topic_partitions, 0, 0),
     )
 }

@@ -158,6 +158,10 @@ class _DecodeSource:
             if isinstance(element, type):
                 made = self._object(element, path)
                 self._flush()
+            elif element in FIXED:
+                made = source.fresh("item")
+                self._run.append((FIXED[element], made))
+                self._flush()
             else:
                 made = source.fresh("item")
                 self._sliced(element, made, False, path)

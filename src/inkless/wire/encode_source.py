@@ -166,10 +166,11 @@ class _EncodeSource:
                 source.line(f"chunks.append({value})")
 
     def _array(self, field: Field, value: str) -> None:
-        source = self._source
+        source, element = self._source, field.element
+        assert element is not None
         count = source.fresh("count")
         source.line(f"{count} = len({value})")
-        if field.element == "int32":
+        if element == "int32":
             self._flush()
             pack, prefix = ("PACK_COMPACT_INT32S", "+ 1") if self._flexible else ("PACK_INT32S", "")
             with source.block(f"if {count} < SHORT_RUN:"):
@@ -180,12 +181,13 @@ class _EncodeSource:
         self._length("i", count)
         item = source.fresh("item")
         with source.block(f"for {item} in {value}:"):
-            if isinstance(field.element, type):
-                self._object(field.element, item)
+            if isinstance(element, type):
+                self._object(element, item)
                 self._flush()
+            elif element in FIXED:
+                self._flush((FIXED[element], item))
             else:
-                assert field.element is not None
-                self._sliced(field.element, item)
+                self._sliced(element, item)
 
     def _tag_section(self, name: str, tagged: dict[str, Field]) -> None:
         """Known tags are sent only where they differ from their default, as Kafka does."""

@@ -18,9 +18,11 @@ Records = Buffer | list[Buffer] | list[bytes] | list[memoryview] | None
 ZERO_UUID = bytes(16)
 NEWEST = 1 << 15
 NEVER = range(0)
+# The `flexible_from` of messages that have no compact version.
+NEVER_FLEXIBLE = NEWEST
 
 # The wire types of one width, by their letter in the struct module.
-FIXED = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "boolean": "?", "uuid": "16s"}
+FIXED = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "float64": "d", "boolean": "?", "uuid": "16s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,10 @@ def int64(versions: str = "0+", *, default: int = 0, tag: int | None = None) -> 
     return _field("int64", versions, default, tag=tag)  # type: ignore[no-any-return]
 
 
+def float64(versions: str = "0+") -> float:
+    return _field("float64", versions, 0.0)  # type: ignore[no-any-return]
+
+
 def boolean(versions: str = "0+", *, default: bool = False, tag: int | None = None) -> bool:
     return _field("boolean", versions, default, tag=tag)  # type: ignore[no-any-return]
 
@@ -123,8 +129,10 @@ def string(versions: str = "0+") -> str:
     return _field("string", versions, "")  # type: ignore[no-any-return]
 
 
-def nullable_string(versions: str = "0+", *, nullable: str = "0+", tag: int | None = None) -> str | None:
-    return _field("string", versions, None, tag=tag, nullable=nullable)  # type: ignore[no-any-return]
+def nullable_string(
+    versions: str = "0+", *, nullable: str = "0+", default: str | None = None, tag: int | None = None
+) -> str | None:
+    return _field("string", versions, default, tag=tag, nullable=nullable)  # type: ignore[no-any-return]
 
 
 def binary(versions: str = "0+") -> bytes:
@@ -139,8 +147,14 @@ def array(element: type[T], versions: str = "0+", *, tag: int | None = None) -> 
     return _field("array", versions, [], tag=tag, element=element)  # type: ignore[no-any-return]
 
 
-def nullable_array(element: type[T], versions: str = "0+", *, nullable: str = "0+") -> list[T] | None:
-    return _field("array", versions, None, nullable=nullable, element=element)  # type: ignore[no-any-return]
+def nullable_array(
+    element: type[T], versions: str = "0+", *, nullable: str = "0+", default: list[T] | None = None
+) -> list[T] | None:
+    return _field("array", versions, default, nullable=nullable, element=element)  # type: ignore[no-any-return]
+
+
+def int8_array(versions: str = "0+") -> list[int]:
+    return _field("array", versions, [], element="int8")  # type: ignore[no-any-return]
 
 
 def int32_array(versions: str = "0+") -> list[int]:
@@ -151,8 +165,22 @@ def nullable_int32_array(versions: str = "0+") -> list[int] | None:
     return _field("array", versions, None, nullable=versions, element="int32")  # type: ignore[no-any-return]
 
 
+def int64_array(versions: str = "0+") -> list[int]:
+    return _field("array", versions, [], element="int64")  # type: ignore[no-any-return]
+
+
 def string_array(versions: str = "0+") -> list[str]:
     return _field("array", versions, [], element="string")  # type: ignore[no-any-return]
+
+
+def nullable_string_array(versions: str = "0+") -> list[str] | None:
+    return _field("array", versions, None, nullable=versions, element="string")  # type: ignore[no-any-return]
+
+
+def inner_struct(element: type[T]) -> T:
+    """A struct that is in every version and never null."""
+    wire = Field("struct", parse_versions("0+"), NEVER, None, element=element)
+    return field(default_factory=element, metadata={"wire": wire})
 
 
 def nullable_struct(element: type[T], versions: str = "0+") -> T | None:

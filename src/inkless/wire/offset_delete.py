@@ -1,0 +1,39 @@
+"""OffsetDelete (API key 47): forgets a group's committed offsets."""
+
+from inkless.wire.shape import NEVER_FLEXIBLE, array, int16, int32, message, string, struct
+
+
+@struct
+class OffsetDeleteRequestPartition:
+    partition_index: int = int32()
+
+
+@struct
+class OffsetDeleteRequestTopic:
+    name: str = string()
+    partitions: list[OffsetDeleteRequestPartition] = array(OffsetDeleteRequestPartition)
+
+
+@message(flexible_from=NEVER_FLEXIBLE)
+class OffsetDeleteRequest:
+    group_id: str = string()
+    topics: list[OffsetDeleteRequestTopic] = array(OffsetDeleteRequestTopic)
+
+
+@struct
+class OffsetDeleteResponsePartition:
+    partition_index: int = int32()
+    error_code: int = int16()
+
+
+@struct
+class OffsetDeleteResponseTopic:
+    name: str = string()
+    partitions: list[OffsetDeleteResponsePartition] = array(OffsetDeleteResponsePartition)
+
+
+@message(flexible_from=NEVER_FLEXIBLE)
+class OffsetDeleteResponse:
+    error_code: int = int16()
+    throttle_time_ms: int = int32()
+    topics: list[OffsetDeleteResponseTopic] = array(OffsetDeleteResponseTopic)
