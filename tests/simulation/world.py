@@ -31,6 +31,8 @@ from inkless.storage.retrying import RetryingStore
 PARTITIONS = 3
 IN_FLIGHT = 5
 PLAIN_PRODUCERS = 4
+# A feed that fails several times in a row is behind by as many pauses; records that come later than this are lost.
+QUIET_READS = 40
 MAX_BYTES = 1 << 20
 
 
@@ -246,7 +248,7 @@ class World:
         quiet = 0
         broker = await self._any_broker()
         stays = self.rng.random() < 0.7
-        while not self.done.is_set() or quiet < 10:
+        while not self.done.is_set() or quiet < QUIET_READS:
             if not broker.up or not stays:
                 broker = await self._any_broker()
             offset = seen[-1][0] + 1 if seen else 0
